@@ -21,18 +21,8 @@ from roofgrade.common.marking_task import CELL_SECONDS, NOTEBOOK_SECONDS, Task
 from roofgrade.common.results import REFUSED, WAITING, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
+from roofgrade.gradebook import result_files
 from roofgrade.gradebook.database import CourseGradebook, GradebookError, explain_errors
-from roofgrade.gradebook.result_files import (
-    RESULTS_FOLDER,
-    delete_moved,
-    hash_files,
-    is_of_this_grader,
-    make_key,
-    read_files_hash,
-    read_result,
-    run_lock,
-    write_result,
-)
 from roofgrade.gradebook.standings import query_max_score, query_standings, query_student_ids
 from roofgrade.gradebook.writer import WAIT_SECONDS, GradebookWriter
 from roofgrade.intake.submitted_folders import Folder, list_folders, read_submission
@@ -72,7 +62,7 @@ def grade_assignment(
     count = workers or len(os.sched_getaffinity(0))
     kind = MarkingSetup(*bench, unsandboxed, course.private_paths())
     with contextlib.ExitStack() as stack:
-        stack.enter_context(run_lock(course, assignment))
+        stack.enter_context(result_files.run_lock(course, assignment))
         pool = stack.enter_context(Cluster(kind, dask) if dask else Workers(kind, count))
         pool.start(_count_surely_new(course, assignment, again))
         writer = stack.enter_context(GradebookWriter(course, assignment))
@@ -165,9 +155,11 @@ class _GradingRun:
             others = sharing.get(student, ()) if claimed else ()
             if others == before:
                 continue
-            if (result := read_result(self._course, self._assignment, student, name)) is not None:
+            if (
+                result := result_files.read_result(self._course, self._assignment, student, name)
+            ) is not None:
                 result = replace(result, alike=others)
-                write_result(self._course, result)
+                result_files.write_result(self._course, result)
                 self._writer.save(result)
                 self.rows[name] = FolderRow.from_result(withhold_shared(result))
 
@@ -201,8 +193,10 @@ class _GradingRun:
     def _make_task(self, folder, ids):
         submission, release_json = read_submission(folder), self._writer.release_json
         files = _all_files(submission)
-        secret = self._course.case_secret(self._assignment, folder.student, hash_files(files))
-        key = make_key(
+        secret = self._course.case_secret(
+            self._assignment, folder.student, result_files.hash_files(files)
+        )
+        key = result_files.make_key(
             files, release_json, secret, submission.submitted, submission.review_reason,
             *submission.remarks,
         )  # fmt: skip
@@ -214,7 +208,9 @@ class _GradingRun:
         )  # fmt: skip
 
     def _find_earlier(self, task):
-        earlier = read_result(self._course, self._assignment, task.student, task.folder)
+        earlier = result_files.read_result(
+            self._course, self._assignment, task.student, task.folder
+        )
         if self._again or earlier is None or earlier.key != task.key:
             return None
         if earlier.gone:  # Something unrelated may have killed it.
@@ -229,7 +225,7 @@ class _GradingRun:
                     result, gone=False
                 )  # After two ends, the notebook itself is to blame.
             if new:
-                write_result(self._course, result)
+                result_files.write_result(self._course, result)
             self._writer.save(result, beside)
             self._note_claims(result)
             row = FolderRow.from_result(withhold_shared(result))
@@ -249,12 +245,14 @@ def _count_other_grader(course, chosen):
     """Count the results from before the grader or a question table changed."""
     results = (_find_kept(course, folder) for folder in chosen)
     return sum(
-        1 for result in results if result and result.key and not is_of_this_grader(result.key)
+        1
+        for result in results
+        if result and result.key and not result_files.is_of_this_grader(result.key)
     )
 
 
 def _find_kept(course, folder: Folder):
-    return read_result(course, folder.assignment, folder.student, folder.name)
+    return result_files.read_result(course, folder.assignment, folder.student, folder.name)
 
 
 def _make_kept_row(course, folder: Folder):
@@ -280,7 +278,9 @@ def _is_newer(folder, result):
     except Exception:  # The next run reports the error.
         return bool(result.key)
     if result.key:
-        return read_files_hash(result.key) != hash_files(_all_files(submission))
+        return result_files.read_files_hash(result.key) != result_files.hash_files(
+            _all_files(submission)
+        )
     # Without a key, it was refused before marking, or the grader failed and the reason says so.
     return result.state == REFUSED
 
@@ -289,11 +289,11 @@ def _delete_moved_results(course, assignment, listed):
     places = {}
     for folder in listed:
         places.setdefault(folder.student, []).append(folder.name)
-    delete_moved(course, assignment, places)
+    result_files.delete_moved(course, assignment, places)
 
 
 def _count_surely_new(course, assignment, again):
     """Return the least number of new submissions that is certain without reading any."""
-    results = course.grading / assignment / RESULTS_FOLDER
+    results = course.grading / assignment / result_files.RESULTS_FOLDER
     done = len(os.listdir(results)) if results.is_dir() and not again else 0
     return len([*course.submitted.glob(f"*/{assignment}")]) - done

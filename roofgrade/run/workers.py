@@ -158,14 +158,11 @@ class Workers:
                     yield done
 
 
-@dataclass(frozen=True)
-class _AssignedTask:
-    task: Task
-    is_second_try: bool = False
-
-
 class _WorkerProcess:
-    """One worker process and its assigned tasks, in order: it works on the first."""
+    """One worker process and its assigned tasks, in order: it works on the first.
+
+    Each task is paired with whether a worker has already died at it.
+    """
 
     def __init__(self, setup):
         self._setup, self.assigned, self._failed_starts = setup, deque(), 0
@@ -176,7 +173,7 @@ class _WorkerProcess:
         return self.is_ready and len(self.assigned) < TASKS_AHEAD
 
     def assign(self, task):
-        self.assigned.append(_AssignedTask(task))
+        self.assigned.append((task, False))
         self._send(task)
 
     def receive(self):
@@ -193,10 +190,10 @@ class _WorkerProcess:
             if not is_done:
                 raise result
             self.is_ready, self._failed_starts = True, 0
-            for assigned in self.assigned:
-                self._send(assigned.task)
+            for task, _ in self.assigned:
+                self._send(task)
             return None
-        task = self.assigned.popleft().task
+        task, _ = self.assigned.popleft()
         if not is_done:
             result = make_failed_result(task, sentence("workers.failed", error=result))
         return task, result
@@ -234,12 +231,13 @@ class _WorkerProcess:
             self._failed_starts += 1
         if self._failed_starts == 2:
             raise MachineryError(sentence("workers.stopped_at_start"))
-        died_at = self.assigned.popleft() if self.is_ready and self.assigned else None
+        was_marking = self.is_ready and self.assigned
         self._start()
-        if died_at and died_at.is_second_try:
-            return died_at.task, make_failed_result(died_at.task, sentence("workers.stopped_twice"))
-        if died_at:
-            self.assigned.appendleft(_AssignedTask(died_at.task, is_second_try=True))
+        if was_marking:
+            task, is_second_try = self.assigned.popleft()
+            if is_second_try:
+                return task, make_failed_result(task, sentence("workers.stopped_twice"))
+            self.assigned.appendleft((task, True))
         return None
 
 

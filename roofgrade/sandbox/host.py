@@ -9,6 +9,12 @@ from roofgrade.common.sentences import sentence
 
 # Words in the errors of bubblewrap and the kernel when they cannot make user namespaces.
 REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation not permitted")
+# Settings that keep an ordinary user from making namespaces, with the sentences that explain them.
+BLOCKS = (
+    ("sandbox.namespaces_off", "user/max_user_namespaces", "0"),
+    ("sandbox.namespaces_root", "kernel/unprivileged_userns_clone", "0"),
+    ("sandbox.apparmor", "kernel/apparmor_restrict_unprivileged_userns", "1"),
+)
 
 
 def check_host():
@@ -44,15 +50,8 @@ def explain_failure(log: str) -> MachineryError:
 
 def explain_namespaces() -> list[str]:
     """Say why an ordinary user may be unable to make namespaces here, and what to do."""
-    hints = []
-    if _read_setting("user/max_user_namespaces") == "0":
-        hints.append(sentence("sandbox.namespaces_off"))
-    if _read_setting("kernel/unprivileged_userns_clone") == "0":
-        hints.append(sentence("sandbox.namespaces_root"))
-    if _read_setting("kernel/apparmor_restrict_unprivileged_userns") == "1":
-        hints.append(sentence("sandbox.apparmor"))
-    if not hints:
-        hints.append(sentence("sandbox.container"))
+    keys = [key for key, setting, value in BLOCKS if _read_setting(setting) == value]
+    hints = map(sentence, keys or ["sandbox.container"])
     return [*hints, sentence("sandbox.otherwise", elsewhere=sentence("sandbox.elsewhere"))]
 
 

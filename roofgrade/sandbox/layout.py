@@ -13,6 +13,7 @@ from rooflab.words import LANGUAGE_VARIABLE, SOURCE_LANGUAGE
 ROOFKIT, ROOFLAB, ROOFCHECK, ROOFGRADE = PACKAGES = [
     Path(package.__file__).resolve().parent for package in (roofkit, rooflab, roofcheck, roofgrade)
 ]
+ENVIRONMENT_FILE = Path(__file__).with_name("environment.txt")
 INSIDE_FOLDER = Path("sandbox/inside")
 STUB_FOLDER = ROOFGRADE / INSIDE_FOLDER / "stub"
 # The files of roofcheck that call a student's function and record a puzzle's program.
@@ -48,37 +49,13 @@ def make_command(python: str, course: str, descriptor: int) -> list[str]:
 
 def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
     """Return the environment variables of the warm Python and of all programs a cell starts."""
-    return {
+    lines = ENVIRONMENT_FILE.read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if line and not line.startswith("#")) | {
         "PATH": f"{binaries}{os.pathsep}/usr/bin{os.pathsep}/bin",
         "HOME": home,
         "IPYTHONDIR": f"{home}/.ipython",
-        "USER": "student",
-        "LOGNAME": "student",
-        "LANG": "C.UTF-8",
-        "NBGRADER_EXECUTION": "autograde",
-        "ROOFKIT_ANSWERS": "",
         LANGUAGE_VARIABLE: os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE),
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "MPLCONFIGDIR": cache,
-        # ipykernel sets these.
-        "TERM": "xterm-color",
-        "CLICOLOR": "1",
-        "FORCE_COLOR": "1",
-        "CLICOLOR_FORCE": "1",
-        "PAGER": "cat",
-        "GIT_PAGER": "cat",
-        "JPY_PARENT_PID": "1",
-        # A thread in the warm Python would not outlive the fork.
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        # A heap for each thread would take 64 MB of the limited address space.
-        "MALLOC_ARENA_MAX": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-        # There is no network to wait for.
-        "PIP_NO_INDEX": "1",
-        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     }
 
 

@@ -18,17 +18,18 @@ from traitlets.config import Config
 from roofgrade.sandbox.inside.recorder import Recorder, encode_bytes
 
 
+def _do_nothing(*ignored, **also_ignored):
+    """Take the place of functions that have no use in a notebook that nobody is watching."""
+
+
 class Publisher(DisplayPublisher):
     """Records what ``display`` shows. An ``update`` may change a display of any earlier cell."""
 
     recorder = Any()
 
     def publish(self, data, metadata=None, *, transient=None, update=False, **ignored):
-        output = {
-            "output_type": "update" if update else "display_data",
-            "data": encode_bytes(data),
-            "metadata": metadata or {},
-        }
+        output = {"data": encode_bytes(data), "metadata": metadata or {}}
+        output["output_type"] = "update" if update else "display_data"
         if (transient or {}).get("display_id"):
             output["display_id"] = transient["display_id"]
         self.recorder.emit(output)
@@ -41,22 +42,12 @@ class Hook(DisplayHook):
     """Records the value of a cell's last line."""
 
     recorder = Any()
-
-    def write_output_prompt(self):
-        pass
+    write_output_prompt = finish_displayhook = _do_nothing
 
     def write_format_data(self, format_dict, md_dict=None):
-        self.recorder.emit(
-            {
-                "output_type": "execute_result",
-                "data": encode_bytes(format_dict),
-                "metadata": md_dict or {},
-                "execution_count": self.prompt_count,
-            }
-        )
-
-    def finish_displayhook(self):
-        pass
+        output = {"output_type": "execute_result", "data": encode_bytes(format_dict)}
+        output |= {"metadata": md_dict or {}, "execution_count": self.prompt_count}
+        self.recorder.emit(output)
 
 
 class Compiler(CachingCompiler):
@@ -73,6 +64,7 @@ class ZMQInteractiveShell(InteractiveShell):
     recorder = Any()
     compiler_class = Type(Compiler)
     system = InteractiveShell.system_piped
+    init_virtualenv = ask_exit = enable_gui = _do_nothing
 
     def init_display_pub(self):
         super().init_display_pub()
@@ -82,28 +74,13 @@ class ZMQInteractiveShell(InteractiveShell):
         super().init_displayhook()
         self.displayhook.recorder = self.recorder
 
-    def init_virtualenv(self):
-        pass
-
-    def ask_exit(self):
-        pass
-
-    def enable_gui(self, gui=None):
-        pass
-
     def enable_matplotlib(self, gui=None):
         # Other backends need a browser or a screen, or may not be installed.
         return super().enable_matplotlib("inline")
 
     def _showtraceback(self, etype, evalue, stb):
-        self.recorder.emit(
-            {
-                "output_type": "error",
-                "ename": str(etype.__name__),
-                "evalue": str(evalue),
-                "traceback": list(stb),
-            }
-        )
+        error = {"ename": str(etype.__name__), "evalue": str(evalue), "traceback": list(stb)}
+        self.recorder.emit({"output_type": "error"} | error)
 
 
 def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
@@ -121,10 +98,6 @@ def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
     matplotlib.use = plt.switch_backend = _do_nothing
     builtins.input = getpass.getpass = _no_input
     return shell
-
-
-def _do_nothing(*ignored, **also_ignored):
-    """Show no help, which has its own pane in Jupyter, and change no backend."""
 
 
 def _no_input(*ignored, **also_ignored):

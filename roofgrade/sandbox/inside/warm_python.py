@@ -100,24 +100,21 @@ def _close_loops():
 
 def _find_open_fonts() -> dict[int, str]:
     """Return the paths of the fonts that matplotlib keeps open, by descriptor."""
-    fonts = {}
+    return {n: path for n, path in _list_descriptors() if Path(path).suffix in (".ttf", ".otf")}
+
+
+def _list_descriptors():
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):
-            path = os.readlink(f"/proc/self/fd/{name}")
-            if Path(path).suffix in (".ttf", ".otf"):
-                fonts[int(name)] = path
-    return fonts
+            yield int(name), os.readlink(f"/proc/self/fd/{name}")
 
 
 def _find_shared(keep) -> dict:
     """Return what a child would share with this process, and this process's namespaces."""
-    descriptors = []
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):
-            descriptors += [int(name)] if os.readlink(f"/proc/self/fd/{name}") else []
+    descriptors = {number for number, _ in _list_descriptors()}
     maps = [line.split() for line in Path("/proc/self/maps").read_text().splitlines()]
     return {
-        "descriptors": sorted(set(descriptors) - {0, 1, 2} - set(keep)),
+        "descriptors": sorted(descriptors - {0, 1, 2} - set(keep)),
         "shared": [line for line in maps if line[1][1] == "w" and line[1][3] == "s"],
         "threads": len(os.listdir("/proc/self/task")),
         "namespaces": {kind: os.stat(f"/proc/self/ns/{kind}").st_ino for kind in NAMESPACES},
