@@ -108,9 +108,8 @@ class _Marking:
             self._show_progress(cell)
 
     def _run_cell(self, child, cell):
-        reply = self._ask_child(
-            lambda: child.run(cell.source, self._task.cell_seconds, _describe_variant)
-        )
+        seconds = self._task.cell_seconds
+        reply = self._ask_child(lambda: child.run(cell.source, seconds, _describe_variant))
         if isinstance(reply, str):
             cell.outputs = [outputs.make_error("NotRun", reply, [reply])]
             return
@@ -118,8 +117,8 @@ class _Marking:
         cell.outputs = self._cleaner.clean(reply)
         cell.execution_count = reply["count"]
         if slow:
-            text = sentence("judge.stopped", seconds=self._task.cell_seconds)
-            self.troubles.append(sentence("judge.cell_slow", seconds=self._task.cell_seconds))
+            text = sentence("judge.stopped", seconds=seconds)
+            self.troubles.append(sentence("judge.cell_slow", seconds=seconds))
             cell.outputs.append(outputs.make_error("CellTimeoutError", text, [text]))
 
     def _judge_check(self, child, cell, source):

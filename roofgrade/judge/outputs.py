@@ -43,15 +43,12 @@ class OutputCleaner:
                 return make_stream(bound_text(output.get("text")), name)
             case "error":
                 lines = output.get("traceback")
-                return make_error(
-                    bound_text(output.get("ename"), 200),
-                    bound_text(output.get("evalue"), 10_000),
-                    [bound_text(line, 100_000) for line in _shorten_traceback(lines)],
-                )
+                name, value = output.get("ename"), bound_text(output.get("evalue"), 10_000)
+                lines = [bound_text(line, 100_000) for line in _shorten_traceback(lines)]
+                return make_error(bound_text(name, 200), value, lines)
             case "execute_result":
-                return make_result(
-                    _clean_data(output.get("data")), count, _clean_metadata(output.get("metadata"))
-                )
+                data, metadata = output.get("data"), _clean_metadata(output.get("metadata"))
+                return make_result(_clean_data(data), count, metadata)
             case "display_data":
                 data, metadata = output.get("data"), _clean_metadata(output.get("metadata"))
                 clean = make_display(_clean_data(data), metadata)

@@ -7,7 +7,6 @@ it can be graded whatever an editor, a converter or a student did to it.
 import ast
 import copy
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import nbformat
@@ -16,13 +15,8 @@ from nbformat import NotebookNode
 from roofgrade.common.cell_roles import is_grade, is_solution
 from roofgrade.common.errors import RefusedError
 from roofgrade.common.sentences import sentence
-from roofgrade.restore.cell_matching import Match, match_cells
-from roofgrade.restore.submitted_cells import (
-    SubmittedCell,
-    find_bound_names,
-    read_cells,
-    strip_lines,
-)
+from roofgrade.restore.cell_matching import match_cells
+from roofgrade.restore.submitted_cells import find_bound_names, read_cells, strip_lines
 
 # Text of at least so many words in a cell of the student's own may be the paragraph.
 FEWEST_WORDS = 8
@@ -66,13 +60,8 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
         _insert_missing(built, grade_id, known, answered)
     moved = _move_checks_down(built, known)
     unread = _mark_unread(cells, where, known, built)
-    lost = [
-        grade_id
-        for grade_id in missing
-        if is_solution(known[grade_id])
-        and grade_id not in unread
-        and not find_bound_names(known[grade_id].source) & answered
-    ]
+    answers = [name for name in missing if is_solution(known[name]) and name not in unread]
+    lost = [name for name in answers if not find_bound_names(known[name].source) & answered]
     troubles = {
         "copied": where.copied,
         "unnamed": where.unnamed,
@@ -124,7 +113,7 @@ def _is_of_set(cells, known, where, answered):
     return not foreign and bool(where.places or answered & _stub_names(known))
 
 
-def _build_cells(cells, known, where: Match):
+def _build_cells(cells, known, where):
     """Build the cells that were found, in the student's order."""
     names = {at: grade_id for grade_id, at in where.places.items()}
     built = []
@@ -137,7 +126,7 @@ def _build_cells(cells, known, where: Match):
     return built
 
 
-def _fill_cell(original, cell: SubmittedCell):
+def _fill_cell(original, cell):
     """Put the student's answer into the release's cell. An emptied paragraph stays unanswered."""
     empty = original.cell_type == "markdown" and not cell.source.strip()
     if not empty and cell.stripped_lines != strip_lines(original.source):
@@ -147,7 +136,7 @@ def _fill_cell(original, cell: SubmittedCell):
     return original
 
 
-def _make_own_cell(cell: SubmittedCell, cell_id):
+def _make_own_cell(cell, cell_id):
     own = {"cell_type": cell.kind, "id": cell_id, "metadata": {}, "source": cell.source}
     if cell.kind == "code":
         own |= {"execution_count": None, "outputs": []}
@@ -181,10 +170,12 @@ def _move_checks_down(built, known):
     assigned = {id(cell): _assigned_names(cell, known) for cell in built}
     moved = []
     # Starting with the last keeps the order of cells that move behind the same one.
-    for grade_id in reversed([name for name, cell in known.items() if _is_locked_code(cell)]):
+    for grade_id, cell in reversed(known.items()):
+        if cell.cell_type != "code" or is_solution(cell):
+            continue
         place = target = _find_place(built, grade_id)
-        for name in _used_names(known[grade_id].source) & answers:
-            places = (at for at, cell in enumerate(built) if name in assigned[id(cell)])
+        for name in _used_names(cell.source) & answers:
+            places = (at for at, other in enumerate(built) if name in assigned[id(other)])
             target = max(target, next(places, -1))
         if target > place:
             built.insert(target, built.pop(place))
@@ -199,16 +190,14 @@ def _assigned_names(cell, known):
     return find_bound_names(cell.source) if is_students and cell.cell_type == "code" else set()
 
 
-def _mark_unread(cells: Sequence[SubmittedCell], where: Match, known, built):
+def _mark_unread(cells, where, known, built):
     """Mark and return the untouched paragraphs of a student who wrote text elsewhere."""
-    untouched = [
-        cell
-        for cell in built
-        if (original := known.get(_read_grade_id(cell))) is not None
-        and is_solution(original)
-        and original.cell_type == "markdown"
-        and cell.source == original.source
-    ]
+    paragraphs = {
+        grade_id: cell.source
+        for grade_id, cell in known.items()
+        if is_solution(cell) and cell.cell_type == "markdown"
+    }
+    untouched = [cell for cell in built if cell.source == paragraphs.get(_read_grade_id(cell))]
     if not untouched or not _has_prose(cells, where, known):
         return []
     for cell in untouched:
@@ -251,12 +240,8 @@ def _used_names(source):
         return set()
 
 
-def _is_locked_code(cell):
-    return cell.cell_type == "code" and not is_solution(cell)
-
-
 def _is_check(cell):
-    return _is_locked_code(cell) and is_grade(cell)
+    return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
 
 
 def _read_grade_id(cell):

@@ -43,16 +43,13 @@ class MarkingSetup:
     unsandboxed: bool
     private: tuple[Path, ...] = ()
 
-    def make_marker(self) -> "SubmissionMarker":
-        box = self.box(unsandboxed=self.unsandboxed, private=self.private)
-        return SubmissionMarker(self.mark, box)
-
 
 class SubmissionMarker:
     """Marks submissions one at a time, in one box."""
 
-    def __init__(self, mark, box):
-        self._mark, self.box = mark, box
+    def __init__(self, setup: MarkingSetup):
+        self._mark = setup.mark
+        self.box = setup.box(unsandboxed=setup.unsandboxed, private=setup.private)
 
     def check_box(self):
         """Raise MachineryError if the sandbox cannot be started."""
@@ -251,7 +248,7 @@ def _serve_tasks(connection, setup, coordinator):
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != coordinator:
             os._exit(1)
-    marker, tasks = setup.make_marker(), queue.SimpleQueue()
+    marker, tasks = SubmissionMarker(setup), queue.SimpleQueue()
     _send_result(connection, marker.check_box)
     limits.limit_memory()  # All modules are imported by now.
     # A thread reads the next task meanwhile, so that the coordinator need not wait to send it.

@@ -13,8 +13,8 @@ import pwd
 import shutil
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
@@ -24,8 +24,7 @@ FIRST, LAST = 61184, 65519
 TOOLS = {"newuidmap": "/etc/subuid", "newgidmap": "/etc/subgid"}
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """A user that no other sandbox has while this object lives.
 
     ``user`` is the id to switch to, or None to keep the current user. ``maps`` are the arguments of
@@ -49,8 +48,7 @@ def take_identity() -> Identity:
     return Identity()
 
 
-@dataclass(frozen=True)
-class Core:
+class Core(NamedTuple):
     """A core; if there are enough, no other sandbox has it while this object lives."""
 
     number: int

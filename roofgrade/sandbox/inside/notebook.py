@@ -55,10 +55,8 @@ class Notebook:
             await self._run_cell(source)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
             # The shell itself raised this: it was interrupted, or the student broke it.
-            name, lines = type(error).__name__, traceback.format_exception_only(error)
-            self._recorder.emit(
-                {"output_type": "error", "ename": name, "evalue": str(error), "traceback": lines}
-            )
+            output = {"output_type": "error", "ename": type(error).__name__, "evalue": str(error)}
+            self._recorder.emit(output | {"traceback": traceback.format_exception_only(error)})
         return {"outputs": self._recorder.end_cell(), "count": count}
 
     async def _run_cell(self, source):

@@ -156,10 +156,9 @@ def _call_safely(function, remarks):
 def _call_function(value, cases, remarks):
     if not callable(value):
         return None
-    return [
-        _to_plain_safely(_call_safely(lambda case=case: call_function(value, case), remarks))
-        for case in cases
-    ]
+    # Lazily, so that each result is read before the next call can change it.
+    results = (_call_safely(lambda c=case: call_function(value, c), remarks) for case in cases)
+    return [*map(_to_plain_safely, results)]
 
 
 def _evaluate_formula(value, cases, remarks):
@@ -170,10 +169,8 @@ def _evaluate_formula(value, cases, remarks):
     def substitute(values):
         return value.subs({symbols[name]: values[name] for name in values if name in symbols})
 
-    return [
-        _to_plain_safely(_call_safely(lambda v=values: substitute(v), remarks))
-        for _, values in cases
-    ]
+    results = (_call_safely(lambda v=values: substitute(v), remarks) for _, values in cases)
+    return [*map(_to_plain_safely, results)]
 
 
 def _record_programs(value, cases, remarks):
