@@ -78,7 +78,6 @@ def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float =
 
 
 def _send_result(pipe, function, arguments, room, seconds):
-    """Write what the function returns or raises to the pipe, and end this process."""
     code = 1
     try:
         gc.freeze()  # A collection would touch, and so copy, all memory of the parent's objects.

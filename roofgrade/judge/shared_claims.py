@@ -94,7 +94,6 @@ def _own_answers(result):
 
 
 def _update_notebook(result, answers):
-    """Return the graded notebook with the outputs of the changed answers' checks replaced."""
     changed = {name for name, answer in answers.items() if answer != result.answers[name]}
     if not (changed and result.notebook):
         return result.notebook

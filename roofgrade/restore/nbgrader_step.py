@@ -37,5 +37,4 @@ class RestoreNotebook(NbGraderPreprocessor):
 
 @functools.lru_cache(maxsize=8)
 def _read_release(path, changed):
-    """Read the release, again whenever its time of change is different."""
     return nbformat.read(path, as_version=4)

@@ -114,7 +114,6 @@ def _is_of_set(cells, known, where, answered):
 
 
 def _build_cells(cells, known, where):
-    """Build the cells that were found, in the student's order."""
     names = {at: grade_id for grade_id, at in where.places.items()}
     built = []
     for at, cell in enumerate(cells):
@@ -184,7 +183,6 @@ def _move_checks_down(built, known):
 
 
 def _assigned_names(cell, known):
-    """Return the names that a cell assigns, if it is code of the student's."""
     original = known.get(_read_grade_id(cell))
     is_students = original is None or (is_solution(original) and cell.source != original.source)
     return find_bound_names(cell.source) if is_students and cell.cell_type == "code" else set()

@@ -96,7 +96,6 @@ class OtherGraderError(RuntimeError):
 
 
 def _mark_in_worker(task, setup, grader):
-    """Mark one submission in the worker process of this thread."""
     if hash_grader() != grader:
         raise OtherGraderError(sentence("cluster.other_grader"))
     if getattr(_thread_state, "setup", None) != setup:

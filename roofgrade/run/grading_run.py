@@ -178,7 +178,6 @@ class _GradingRun:
                 yield task
 
     def _task_or_result(self, folder):
-        """Return a Task, or a Result if the folder cannot be marked."""
         ids = {"student": folder.student, "assignment": self._assignment, "folder": folder.name}
         if folder.state:
             return Result(**ids, state=folder.state, reason=folder.why, remarks=folder.remarks)
@@ -256,7 +255,6 @@ def _find_kept(course, folder: Folder):
 
 
 def _make_kept_row(course, folder: Folder):
-    """Make the row of a folder that this run did not look at."""
     result = _find_kept(course, folder)
     if folder.state or result is None:
         return FolderRow(
@@ -272,7 +270,6 @@ def _all_files(submission):
 
 
 def _is_newer(folder, result):
-    """Return whether a submission has changed since its result."""
     try:
         submission = read_submission(folder)
     except Exception:  # The next run reports the error.

@@ -162,7 +162,6 @@ class PidfdProcess:
 
 
 def _find_folders_to_bind():
-    """List the folders that must be bound to where the sandbox's user can reach them."""
     outside = {
         real
         for real in visible_folders.find_python_roots().values()

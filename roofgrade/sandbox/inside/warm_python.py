@@ -33,21 +33,8 @@ from roofgrade.sandbox.inside.shell import make_shell
 
 CHANNEL_DESCRIPTOR = 3
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
-# Running these once fills the caches that notebooks usually need.
-USUAL_CELLS = (
-    "import numpy as np, roofkit as rk\nimport matplotlib.pyplot as plt",
-    "fig, ax = plt.subplots()\nax.loglog([0.1, 1, 1000], [1, 2, 3], label='x')\n"
-    "ax.axvline(2, ls='--')\nax.set_xlabel('$x^2$ (a)')\nax.set_title('t')\nax.legend()\n"
-    "plt.show()",
-    "1/0",
-    "print('x')\nrk.chip('H200')",
-    "x = = 1",
-    "import asyncio\nawait asyncio.sleep(0)",
-    "from IPython.display import display, HTML\ndisplay(HTML('a'))",
-    "import warnings\nwarnings.warn('x')",
-    "%time 1",
-    "import collections, dataclasses, decimal, fractions, functools, itertools, math, statistics",
-)
+# Running these cells once fills the caches that notebooks usually need.
+USUAL_CELLS = Path(__file__).with_name("usual_cells.txt").read_text().rstrip().split("\n---\n")
 
 
 def main(descriptor: int):
@@ -74,7 +61,6 @@ def main(descriptor: int):
 
 
 def _run_usual_cells(shell, recorder):
-    """Run the usual cells, then reset everything that they changed."""
     streams = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = Stream(recorder, 1), Stream(recorder, 2)
     settings = dict(matplotlib.rcParams)
@@ -99,7 +85,6 @@ def _close_loops():
 
 
 def _find_open_fonts() -> dict[int, str]:
-    """Return the paths of the fonts that matplotlib keeps open, by descriptor."""
     return {n: path for n, path in _list_descriptors() if Path(path).suffix in (".ttf", ".otf")}
 
 
@@ -186,7 +171,6 @@ def _close_descriptors(fonts):
 
 
 def _run_child(close_off, connect, job, shell, recorder):
-    """Run the child, from the fork to its end."""
     channel = None
     try:
         try:
