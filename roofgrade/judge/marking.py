@@ -38,17 +38,12 @@ def mark_submission(task: Task, box) -> Result:
     # A reason that concerns no single cell is shown at the first check.
     flagged = marking.unjudged or [cell for cell in marking.answers if reasons][:1]
     return replace(
-        result,
-        state=WAITING if reasons else GRADED,
-        reason="; ".join(dict.fromkeys(reasons)),
+        result, state=WAITING if reasons else GRADED, reason="; ".join(dict.fromkeys(reasons)),
         remarks=(*task.remarks, *restored.remarks, *marking.remarks),
-        notebook=outputs.format_notebook(restored.notebook),
-        answers=marking.answers,
-        reading=restored.unread_paragraphs,
-        flagged=tuple(dict.fromkeys(flagged)),
-        gone=marking.gone,
-        seconds=time.perf_counter() - start,
-    )
+        notebook=outputs.format_notebook(restored.notebook), answers=marking.answers,
+        reading=restored.unread_paragraphs, flagged=tuple(dict.fromkeys(flagged)),
+        gone=marking.gone, seconds=time.perf_counter() - start,
+    )  # fmt: skip
 
 
 @functools.lru_cache(maxsize=4)

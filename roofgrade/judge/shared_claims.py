@@ -75,13 +75,10 @@ def withhold_shared(result: Result) -> Result:
         }
         answers = answers | {name: replace(answer, **loss) for name, answer in own.items()}
     return replace(
-        result,
-        state=WAITING,
-        reason="; ".join(filter(None, reasons)),
-        answers=answers,
+        result, state=WAITING, reason="; ".join(filter(None, reasons)), answers=answers,
         flagged=tuple(dict.fromkeys((*result.flagged, *own))),
         notebook=_update_notebook(result, answers),
-    )
+    )  # fmt: skip
 
 
 def has_own_figures(answer: Answer) -> bool:

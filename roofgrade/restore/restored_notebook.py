@@ -71,27 +71,19 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
         "moved": moved,
         "own_text": unread,
     }
+    remarks = [sentence(f"mend.{k}", cells=", ".join(ids)) for k, ids in troubles.items() if ids]
+    edited_checks = {
+        name: cells[at].source
+        for name, at in where.places.items()
+        if _is_check(known[name]) and cells[at].stripped_lines != strip_lines(known[name].source)
+    }
+    version = {"nbformat": release.nbformat, "nbformat_minor": release.nbformat_minor}
+    metadata = copy.deepcopy(release.metadata)
+    notebook = NotebookNode(cells=built, metadata=metadata, **version)
     return RestoredNotebook(
-        notebook=NotebookNode(
-            cells=built,
-            metadata=copy.deepcopy(release.metadata),
-            nbformat=release.nbformat,
-            nbformat_minor=release.nbformat_minor,
-        ),
-        lost_answers=tuple(lost),
-        remarks=tuple(
-            sentence(f"mend.{trouble}", cells=", ".join(names))
-            for trouble, names in troubles.items()
-            if names
-        ),
-        unread_paragraphs=tuple(unread),
-        edited_checks={
-            name: cells[at].source
-            for name, at in where.places.items()
-            if _is_check(known[name])
-            and cells[at].stripped_lines != strip_lines(known[name].source)
-        },
-    )
+        notebook=notebook, lost_answers=tuple(lost), remarks=tuple(remarks),
+        unread_paragraphs=tuple(unread), edited_checks=edited_checks,
+    )  # fmt: skip
 
 
 def find_added_answers(notebook: NotebookNode, release: NotebookNode) -> set[tuple[str, str]]:

@@ -21,17 +21,11 @@ LAUNCH = Path(__file__).with_name("launch.py")
 # None of these may be below /tmp or the student's home, which each child mounts over.
 COURSE, HOME, CACHE = "/opt/course", "/home/student", "/run/cache"
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
+# The limit on addresses, AS, bounds a process's memory however it gets it.
 LIMITS = {
-    "CORE": 0,
-    "NOFILE": 128,
-    "NPROC": 40,
-    "FSIZE": 64 * MB,
-    # No process can hold more memory than it has addresses, however it gets it.
-    "AS": memory.MOST_BYTES,
-    "MSGQUEUE": 0,
-    "MEMLOCK": 0,
-    "SIGPENDING": 256,
-}
+    "CORE": 0, "NOFILE": 128, "NPROC": 40, "FSIZE": 64 * MB, "AS": memory.MOST_BYTES,
+    "MSGQUEUE": 0, "MEMLOCK": 0, "SIGPENDING": 256,
+}  # fmt: skip
 
 
 class Bubblewrap:
@@ -60,20 +54,15 @@ class Bubblewrap:
     def start(self, descriptor: int, log) -> subprocess.Popen:
         """Start the warm Python, which talks over ``descriptor`` and writes errors to ``log``."""
         plan = {
-            "maps": self._identity.maps,
-            "user": self._identity.user,
-            "core": self._core.number,
+            "maps": self._identity.maps, "user": self._identity.user, "core": self._core.number,
             "folders": [str(folder) for folder in _find_folders_to_bind()],
             "command": self._make_command(descriptor),
-        }
+        }  # fmt: skip
+        # In a session of its own, since Ctrl-C must reach only the worker, which then ends this.
         return subprocess.Popen(
-            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(plan)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=(descriptor,),
-            start_new_session=True,  # Ctrl-C must reach only the worker, which then ends this.
-        )
+            [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(plan)], stdin=subprocess.DEVNULL,
+            stdout=log, stderr=log, pass_fds=(descriptor,), start_new_session=True,
+        )  # fmt: skip
 
     def check_hello(self, hello: dict):
         """Raise MachineryError if the warm Python would share anything with its children."""
@@ -110,10 +99,7 @@ class Bubblewrap:
             ["--new-session", "--cap-drop", "ALL", "--hostname", "grader"],
             ["--uid", "1000", "--gid", "1000", "--clearenv"],
             *(["--setenv", name, value] for name, value in variables.items()),
-            *(
-                ["--ro-bind", self._path_in_sandbox(real), str(path)]
-                for path, real in read_only.items()
-            ),
+            *(["--ro-bind", self._path_in_sandbox(read_only[p]), str(p)] for p in read_only),
             *(["--symlink", f"usr/{name}", f"/{name}"] for name in ("bin", "lib", "lib64")),
             *(["--ro-bind-try", name, name] for name in ("/etc/ld.so.cache", "/etc/alternatives")),
             ["--proc", "/proc", "--dev", "/dev"],
@@ -162,9 +148,6 @@ class PidfdProcess:
 
 
 def _find_folders_to_bind():
-    outside = {
-        real
-        for real in visible_folders.find_python_roots().values()
-        if not real.is_relative_to(visible_folders.SYSTEM)
-    }
+    roots = visible_folders.find_python_roots().values()
+    outside = {root for root in roots if not root.is_relative_to(visible_folders.SYSTEM)}
     return sorted({*outside, *layout.PACKAGES})

@@ -47,14 +47,9 @@ class Unsandboxed:
         variables = layout.make_environment(home, cache, str(Path(sys.executable).parent))
         return subprocess.Popen(
             layout.make_command(sys.executable, str(folder / "course"), descriptor),
-            env=variables,
-            cwd=home,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            pass_fds=(descriptor,),
-            start_new_session=True,
-        )
+            env=variables, cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            pass_fds=(descriptor,), start_new_session=True,
+        )  # fmt: skip
 
     def check_hello(self, hello: dict):
         """Do nothing: without walls there is nothing to check or to measure."""
