@@ -1,4 +1,4 @@
-"""The command line: measure the machine at hand, predict times on a GPU."""
+"""The command line: measure this machine, or predict times on a GPU."""
 
 import click
 
@@ -12,39 +12,39 @@ from rooflab import machine
 @click.group(cls=ErrorSentences, context_settings={"help_option_names": ["-h", "--help"]})
 @click.pass_context
 def main(context):
-    """What machines really do: this one measured, GPUs predicted from published timings."""
+    """Measure this machine, or predict times on GPUs from published timings."""
     context.obj = machine.calibrate
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Under ten seconds instead of under a minute.")
+@click.option("--quick", is_flag=True, help="Take under ten seconds instead of under a minute.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or torch-cpu.")
-@click.option("--threads", type=int, help="Threads of the matrix library; all cores unless given.")
-@click.option("--save", type=click.Path(dir_okay=False, writable=True), help="Keep every sample.")
+@click.option("--threads", type=int, help="Threads of the matrix library; by default, all cores.")
+@click.option("--save", type=click.Path(dir_okay=False, writable=True), help="Save every sample.")
 @click.option(
     "--save-chip",
     type=click.Path(dir_okay=False, writable=True),
-    help="A TOML file that other commands take as --chip.",
+    help="Write a TOML file that other commands take as --chip.",
 )
 @add_output_options
 def measure(quick, device, threads, save, save_chip, form):
-    """Measure this machine: peaks, bandwidths of memory and caches, call overhead."""
-    measured = machine.measure(quick=quick, device=device, threads=threads)
+    """Measure this machine: peaks, bandwidths of memory and caches, and call overhead."""
+    measurements = machine.measure(quick=quick, device=device, threads=threads)
     if save:
-        measured.save(save)
+        measurements.save(save)
     if save_chip:
-        measured.save_chip(save_chip)
-    ceilings = measured.ceilings
+        measurements.save_chip(save_chip)
+    ceilings = measurements.ceilings
     document = {
-        "machine": vars(measured.machine),
-        "date": measured.date,
-        "versions": dict(measured.versions),
+        "machine": vars(measurements.machine),
+        "date": measurements.date,
+        "versions": dict(measurements.versions),
         "peak_flops_per_s": dict(ceilings.peaks),
         "bandwidth_bytes_per_s": {str(size): speed for size, speed in ceilings.bandwidth.items()},
         "memory_bytes_per_s": ceilings.memory,
         "overhead_seconds": ceilings.overhead,
     }
-    print_answer(form, document, measured.rows, measured)
+    print_answer(form, document, measurements.rows, measurements)
 
 
 main.add_command(
@@ -52,6 +52,6 @@ main.add_command(
         "predict",
         callback=llm.callback,
         params=llm.params,
-        help="roofkit's ``llm``, with a predicted time and its interval beside each bound.",
+        help="Run roofkit's llm with a predicted time and interval next to each bound.",
     )
 )

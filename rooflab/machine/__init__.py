@@ -1,12 +1,10 @@
-"""This machine's own roof: measure it, and calibrate it.
+"""Measure this machine with ``measure``, and predict times with ``calibrate``.
 
-``measure`` and ``calibrate`` are the ways in.
-
-``bench`` runs in a process of its own and times the kernels of a plan (``plans``) with one of the
-libraries in ``backends``; ``worker`` starts that process and reads what it prints. ``measurements``
-keeps every sample, and ``calibration`` fits what the machine reaches of its roof. ``predictions``
-are times with intervals, ``gpu_kernels`` are the formulas for kernels on a GPU, and ``gpus`` holds
-the constants fitted to GPUs that others timed.
+``bench_process`` runs in its own process and times the kernels of a plan (``plans``) with a library
+in ``backends``. ``bench_reader`` starts that process and reads its output. ``measurements`` keeps
+every sample, and ``calibration`` fits how much of its roof the machine reaches. ``predictions`` are
+times with intervals. ``gpu_kernels`` has the formulas for kernels on a GPU, and ``gpus`` the
+constants fitted to GPUs that others timed.
 """
 
 from rooflab.machine.calibration import Calibration, calibrate

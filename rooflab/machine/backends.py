@@ -1,4 +1,4 @@
-"""The libraries that are timed: each calls its kernels and reads its clock."""
+"""The libraries that can be timed: NumPy on the CPU, PyTorch on a GPU or the CPU."""
 
 import functools
 import importlib
@@ -22,13 +22,10 @@ class NumPy:
 
     kind, device, library = "cpu", "cpu", "numpy"
     dtypes = ("fp32", "fp64")
-    # A store to a line that is in no cache first reads that line.
+    # On a CPU, a store to a line that no cache holds first reads that line.
     write_allocate = 1
     out_of_memory = (MemoryError,)
     _names: ClassVar = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
-
-    def __init__(self):
-        self.xp = np
 
     def versions(self):
         return {}
@@ -37,19 +34,22 @@ class NumPy:
         return _cpu_name()
 
     def memory(self):
-        """Bytes that may be allocated, or infinity where the system does not say."""
+        """Return the bytes of memory, or infinity if the system does not say."""
         try:
             return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         except (AttributeError, ValueError, OSError):
             return math.inf
 
     def pool(self, count, dtype):
-        """A flat array of random elements: on zeros, some chips draw less power and run faster."""
-        block = self.xp.random.default_rng(0).random(min(count, BLOCK), dtype=np.float32) - 0.5
-        return self.xp.resize(block.astype(self._names[dtype]), count)
+        """Return a flat array of random elements.
+
+        On zeros, some chips draw less power and run faster.
+        """
+        block = np.random.default_rng(0).random(min(count, BLOCK), dtype=np.float32) - 0.5
+        return np.resize(block.astype(self._names[dtype]), count)
 
     def empty(self, shape, dtype):
-        return self.xp.empty(shape, self._names[dtype])
+        return np.empty(shape, self._names[dtype])
 
     def weight(self, flat, D, F, dtype):
         return flat.reshape(D, F)
@@ -58,61 +58,27 @@ class NumPy:
         pass
 
     def matmul(self, x, y, out):
-        self.xp.matmul(x, y, out=out)
+        np.matmul(x, y, out=out)
 
     def add_in_place(self, a, b):
-        self.xp.add(a, b, out=a)
+        np.add(a, b, out=a)
 
     def copy(self, a, b):
-        self.xp.copyto(b, a)
+        np.copyto(b, a)
 
     def dot(self, a, b):
-        self.xp.dot(a, b)
+        np.dot(a, b)
 
     def time(self, calls):
-        """Seconds from the first call's start to the last one's end on the device."""
+        """Return the seconds from the start of the first call to the end of the last."""
         start = perf_counter()
         for call in calls:
             call()
         return perf_counter() - start
 
 
-class CuPy(NumPy):
-    """An NVIDIA or AMD GPU through CuPy, timed by the GPU's own events."""
-
-    kind, device, library = "gpu", "cuda", "cupy"
-    dtypes = ("fp16", "fp32")
-    # A GPU writes full lines without reading them first.
-    write_allocate = 0
-
-    def __init__(self, cupy):
-        self.xp = cupy
-        self.out_of_memory = (MemoryError, cupy.cuda.memory.OutOfMemoryError)
-
-    def versions(self):
-        return {
-            "cupy": self.xp.__version__,
-            "cuda": str(self.xp.cuda.runtime.runtimeGetVersion()),
-        }
-
-    def name(self):
-        return self.xp.cuda.runtime.getDeviceProperties(0)["name"].decode()
-
-    def memory(self):
-        return self.xp.cuda.runtime.memGetInfo()[0]
-
-    def time(self, calls):
-        start, end = self.xp.cuda.Event(), self.xp.cuda.Event()
-        start.record()
-        for call in calls:
-            call()
-        end.record()
-        end.synchronize()
-        return self.xp.cuda.get_elapsed_time(start, end) / 1e3
-
-
 class Torch:
-    """A GPU through PyTorch, or the CPU, to compare it with NumPy."""
+    """PyTorch on a GPU, or on the CPU to compare with NumPy."""
 
     library = "torch"
     _names: ClassVar = {
@@ -133,17 +99,17 @@ class Torch:
     def _gpu_dtypes(self):
         amd = self.torch.version.hip is not None
         capability = (0, 0) if amd else self.torch.cuda.get_device_capability()
-        have = [
+        dtypes = [
             *(["bf16"] if amd or capability >= (8, 0) else []), "fp16", "fp32",
             *(["tf32"] if capability >= (8, 0) else []),
         ]  # fmt: skip
         if capability >= (8, 9):
             try:
                 self.matmul_fp8(*(self.pool(BLOCK, "fp8")[:256].reshape(16, 16),) * 2, None)
-                have.append("fp8")
+                dtypes.append("fp8")
             except (AttributeError, NotImplementedError, RuntimeError, TypeError, ValueError):
-                pass  # PyTorch's fp8 product is not public and differs between versions
-        return tuple(have)
+                pass  # PyTorch's fp8 matmul is private and differs between versions
+        return tuple(dtypes)
 
     def versions(self):
         cuda = self.torch.version.cuda or self.torch.version.hip
@@ -156,26 +122,25 @@ class Torch:
         return self.torch.cuda.mem_get_info()[0] if self.on_gpu else NumPy().memory()
 
     def pool(self, count, dtype):
-        where = "cuda" if self.on_gpu else "cpu"
-        block = (self.torch.rand(min(count, BLOCK), device=where) - 0.5).to(self._dtype(dtype))
-        # Copying bytes works for every dtype; repeating fp8 does not.
-        whole = self.torch.empty(count, device=where, dtype=self._dtype(dtype))
-        raw, piece = whole.view(self.torch.uint8), block.view(self.torch.uint8)
-        for start in range(0, len(raw), len(piece)):
-            part = raw[start : start + len(piece)]
-            part.copy_(piece[: len(part)])
-        return whole
+        dtype, device = self._dtype(dtype), "cuda" if self.on_gpu else "cpu"
+        block = (self.torch.rand(min(count, BLOCK), device=device) - 0.5).to(dtype)
+        # PyTorch cannot repeat fp8 elements, but it can copy bytes of any dtype.
+        pool = self.torch.empty(count, device=device, dtype=dtype)
+        pool_bytes, block_bytes = pool.view(self.torch.uint8), block.view(self.torch.uint8)
+        for start in range(0, len(pool_bytes), len(block_bytes)):
+            target = pool_bytes[start : start + len(block_bytes)]
+            target.copy_(block_bytes[: len(target)])
+        return pool
 
     def empty(self, shape, dtype):
-        where = "cuda" if self.on_gpu else "cpu"
-        dtype = "bf16" if dtype == "fp8" else dtype
-        return self.torch.empty(shape, device=where, dtype=self._dtype(dtype))
+        dtype = self._dtype("bf16" if dtype == "fp8" else dtype)
+        return self.torch.empty(shape, device="cuda" if self.on_gpu else "cpu", dtype=dtype)
 
     def _dtype(self, dtype):
         return getattr(self.torch, self._names[dtype])
 
     def weight(self, flat, D, F, dtype):
-        # The fp8 product takes its second operand by columns.
+        # The fp8 matmul needs its second operand in column order.
         return flat.reshape(F, D).t() if dtype == "fp8" else flat.reshape(D, F)
 
     def set_up(self, dtype):
@@ -215,7 +180,7 @@ class Torch:
 
 
 def find_backend(device, threads):
-    """The backend for a device; ValueError saying what to do where there is none."""
+    """Return the backend for a device; ValueError says what to do if there is none."""
     if device == "cpu":
         return NumPy()
     torch = _import("torch", needs_gpu=device == "auto")
@@ -225,20 +190,17 @@ def find_backend(device, threads):
         return Torch(torch, device, threads)
     if torch is not None and torch.cuda.is_available():
         return Torch(torch, "cuda", threads)
-    cupy = _import("cupy")
-    if cupy is not None and _count_gpus(cupy):
-        return CuPy(cupy)
     if device == "auto":
         return NumPy()
     raise ValueError(
-        f'device="{device}": neither PyTorch nor CuPy finds a GPU here; install the build of one '
-        'that fits your GPU, or measure the CPU: device="cpu"'
+        f'device="{device}": PyTorch finds no GPU here. Install the PyTorch build for your GPU, or '
+        'measure the CPU with device="cpu"'
     )
 
 
 def _import(name, needs_gpu=False):
     try:
-        # Importing PyTorch takes seconds, and this build cannot see a GPU.
+        # Importing PyTorch takes seconds, and its "+cpu" build cannot see a GPU.
         if needs_gpu and importlib.metadata.version(name).endswith("+cpu"):
             return None
         return importlib.import_module(name)
@@ -246,19 +208,11 @@ def _import(name, needs_gpu=False):
         return None
 
 
-def _count_gpus(cupy):
-    try:
-        return cupy.cuda.runtime.getDeviceCount()
-    except RuntimeError:  # no driver
-        return 0
-
-
 def _cpu_name():
     if sys.platform == "darwin":
-        asked = subprocess.run(
-            ["sysctl", "-n", "machdep.cpu.brand_string"], capture_output=True, text=True
-        )
-        return asked.stdout.strip() or platform.machine()
+        command = ["sysctl", "-n", "machdep.cpu.brand_string"]
+        name = subprocess.run(command, capture_output=True, text=True).stdout.strip()
+        return name or platform.machine()
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith("model name"):

@@ -1,7 +1,7 @@
-"""The process that measures: runs a plan step by step and prints every result as a line of JSON.
+"""The measuring process: runs a plan step by step and prints every result as a line of JSON.
 
-It is a program of its own: ``measure`` starts it as ``python -m rooflab.machine.bench_process`` with the
-number of threads in its environment, where a BLAS reads it once, when it loads.
+``measure`` starts it as ``python -m rooflab.machine.bench_process`` and sets the number of threads
+in its environment, because a BLAS reads that number only once, when it loads.
 """
 
 import functools
@@ -19,14 +19,14 @@ from roofkit._inputs import itemsize
 from rooflab.machine.backends import find_backend
 from rooflab.machine.plans import GAPS, PLANS, Plan
 
-MIN_SAMPLE = 1e-3  # seconds, far more than a clock's resolution
+MIN_SAMPLE = 1e-3  # seconds, far longer than the resolution of the clock
 MAX_SAMPLES = 12
 ROUNDS = 2
 MAX_COPIES = 1024
 
 
 def make_calls(backend, step, pool):
-    """Make the step's calls, each with other operands of the pool, so that no cache holds them."""
+    """Return the calls of a step, each on other operands, so that no cache holds them."""
     operation = getattr(backend, step.kernel)
     if step.kernel != "matmul":
         (N,) = step.shape
@@ -44,37 +44,37 @@ def make_calls(backend, step, pool):
 
 
 def take_samples(backend, step, pool):
-    """Seconds a call, as measured within the step's budget, and the calls in each sample."""
+    """Return the samples (seconds a call) taken within the budget, and the calls in each."""
     start = perf_counter()
     backend.set_up(step.dtype)
     cycle = itertools.cycle(make_calls(backend, step, pool))
-    one = backend.time(itertools.islice(cycle, 1))
-    if one < step.budget / 5:
-        one = backend.time(itertools.islice(cycle, 1))  # the first call also wakes the threads
-    repeats = min(max(1, math.ceil(MIN_SAMPLE / max(one, 1e-9))), 10_000)
-    taken = []
-    while len(taken) < MAX_SAMPLES and (
-        not taken or perf_counter() - start + taken[-1] * repeats < step.budget
+    seconds = backend.time(itertools.islice(cycle, 1))
+    if seconds < step.budget / 5:
+        seconds = backend.time(itertools.islice(cycle, 1))  # the first call also wakes the threads
+    repeats = min(max(1, math.ceil(MIN_SAMPLE / max(seconds, 1e-9))), 10_000)
+    samples = []
+    while len(samples) < MAX_SAMPLES and (
+        not samples or perf_counter() - start + samples[-1] * repeats < step.budget
     ):
-        taken.append(backend.time(itertools.islice(cycle, repeats)) / repeats)
-    return taken, repeats
+        samples.append(backend.time(itertools.islice(cycle, repeats)) / repeats)
+    return samples, repeats
 
 
 def run_plan(plan, backend, emit):
-    """Carry out the plan; emit("timing", …) or emit("skipped", …) for every step, at the end.
+    """Run the plan, then call emit("timing", …) or emit("skipped", …) for every step.
 
-    Every step comes up twice, seconds apart, so that a burst of other work spoils one turn only.
+    Every step runs twice, seconds apart, so that a burst of other work spoils only one turn.
     """
     begin = perf_counter()
     pools = Pools(backend, plan)
     steps = list(plan.steps(backend.dtypes))
-    taken, repeats, reasons = ({step: kept for step in steps} for kept in ((), 1, "time is up"))
+    samples, repeats, reasons = (dict.fromkeys(steps, start) for start in ((), 1, "time is up"))
     for place, step in enumerate(ROUNDS * steps):
         if perf_counter() - begin > plan.limit:
             break
         emit("step", done=place + 1, steps=ROUNDS * len(steps), **step.title)
-        needed = _bound_seconds(step, taken, backend)
-        # The budget must have room for a warm-up and one sample.
+        needed = _bound_seconds(step, samples, backend)
+        # The budget must allow a warm-up call and one sample.
         if 2 * needed > step.budget:
             reasons[step] = f"would take longer than its {step.budget:g} s"
             continue
@@ -82,32 +82,31 @@ def run_plan(plan, backend, emit):
             pool = pools.get(step.dtype)
             if step.elements > len(pool):
                 raise MemoryError
-            more, repeats[step] = take_samples(backend, step, pool)
-            taken[step] += tuple(more)
+            new_samples, repeats[step] = take_samples(backend, step, pool)
+            samples[step] += tuple(new_samples)
         except backend.out_of_memory:
             reasons[step] = "too little memory"
     for step in steps:
-        if not taken[step]:
+        if not samples[step]:
             emit("skipped", **step.title, why=reasons[step])
             continue
         cost = step.cost(backend.write_allocate)
         emit(
             "timing", **step.title, flops=cost.flops, bytes=cost.bytes, calls=repeats[step],
-            samples=[float(f"{seconds:.5g}") for seconds in taken[step]],
+            samples=[float(f"{seconds:.5g}") for seconds in samples[step]],
         )  # fmt: skip
 
 
-def _bound_seconds(step, taken, backend):
-    """Bound the seconds of a step by the rates of other steps of its series; 0 if there are none.
+def _bound_seconds(step, samples, backend):
+    """Bound the seconds of a step by the speeds of other steps in its series; 0 without any.
 
-    Of many bounds the lowest counts: one disturbed step must not stop all those after it, nor
-    itself.
+    The lowest bound counts, so that one disturbed step does not stop itself or all later ones.
     """
     cost = step.cost(backend.write_allocate)
     return min(
         (
             _scale_seconds(min(seconds), other.cost(backend.write_allocate), cost)
-            for other, seconds in taken.items()
+            for other, seconds in samples.items()
             if seconds and other != step and other.series == step.series
         ),
         default=0,
@@ -115,7 +114,7 @@ def _bound_seconds(step, taken, backend):
 
 
 def _scale_seconds(seconds, before, cost):
-    """Scale the seconds of one Cost to another, by the one of FLOPs and bytes that grows more."""
+    """Scale the seconds of one Cost to another by whichever of FLOPs and bytes grows more."""
     return seconds * max(
         after / done
         for after, done in ((cost.flops, before.flops), (cost.bytes, before.bytes))
@@ -124,7 +123,7 @@ def _scale_seconds(seconds, before, cost):
 
 
 class Pools:
-    """Random elements that all steps of a dtype share; one dtype's are held at a time."""
+    """Random elements that all steps of a dtype share; only one dtype is in memory at a time."""
 
     def __init__(self, backend, plan):
         self.backend = backend
@@ -136,7 +135,7 @@ class Pools:
 
     def get(self, dtype):
         if dtype != self.dtype:
-            # The old pool is freed before the next one is allocated.
+            # Free the old pool before allocating the next one.
             self.dtype = self.pool = None
             self.pool = self.backend.pool(int(self.bytes / itemsize(dtype)), dtype)
             self.dtype = dtype
@@ -144,7 +143,6 @@ class Pools:
 
 
 def describe_machine(backend, threads):
-    """Describe the machine as it describes itself."""
     return {
         "name": " ".join(backend.name().split()),
         "device": backend.device,
@@ -156,7 +154,7 @@ def describe_machine(backend, threads):
 
 
 def list_versions(backend):
-    """Versions of Python, NumPy, its BLAS, and the library that was timed."""
+    """Return the versions of Python, NumPy, its BLAS and the timed library."""
     blas = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
     return {
         "python": platform.python_version(),
@@ -173,9 +171,9 @@ def count_cores():
 
 def main():
     """Read {"device", "threads", "quick", "plan"} from the command line; print lines of JSON."""
-    asked = json.loads(sys.argv[1])
-    threads = asked["threads"]
-    # What a library prints goes to standard error, so that standard output is JSON alone.
+    request = json.loads(sys.argv[1])
+    threads = request["threads"]
+    # Whatever a library prints goes to standard error, so that standard output is only JSON.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 
@@ -183,11 +181,11 @@ def main():
         print(json.dumps({"event": event, **content}), file=lines, flush=True)
 
     try:
-        backend = find_backend(asked["device"], threads)
-    except ValueError as refusal:
-        emit("refused", message=str(refusal))
+        backend = find_backend(request["device"], threads)
+    except ValueError as error:
+        emit("refused", message=str(error))
         return
-    plan = Plan(**asked["plan"]) if asked["plan"] else PLANS[backend.kind, asked["quick"]]
+    plan = Plan(**request["plan"]) if request["plan"] else PLANS[backend.kind, request["quick"]]
     emit("start", machine=describe_machine(backend, threads), versions=list_versions(backend))
     run_plan(plan, backend, emit)
     emit("end")

@@ -1,4 +1,4 @@
-"""Start the process that measures, read what it prints, and notice when it dies."""
+"""Starts the measuring process, reads its results, and notices when it dies."""
 
 import json
 import os
@@ -13,20 +13,20 @@ THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
-STALL_SECONDS = 180  # seconds without a sign of life; no step takes a tenth as long
+STALL_SECONDS = 180  # a process silent for so long is killed; no step takes a tenth of that
 
 
-def read_events(asked):
-    """Yield the lines of the measuring process as they come; RuntimeError if it fails."""
-    root = str(Path(__file__).parent.parent)
+def read_events(request):
+    """Yield the events of a measuring process as they come; RuntimeError if it fails."""
+    root = str(Path(__file__).parents[2])
     paths = [path for path in (os.environ.get("PYTHONPATH"), root) if path]
     settings = {
         **os.environ,
-        **dict.fromkeys(THREAD_VARIABLES, str(asked["threads"])),
+        **dict.fromkeys(THREAD_VARIABLES, str(request["threads"])),
         "PYTHONPATH": os.pathsep.join(paths),
     }
-    # With -P, a file in the reader's folder is not taken for a module.
-    command = [sys.executable, "-P", "-m", "rooflab.machine.bench_process", json.dumps(asked)]
+    # With -P, Python doesn't import files in the current folder as modules.
+    command = [sys.executable, "-P", "-m", "rooflab.machine.bench_process", json.dumps(request)]
     last = "its start"
     with tempfile.TemporaryFile() as errors:
         worker = subprocess.Popen(
@@ -49,8 +49,8 @@ def read_events(asked):
             code = worker.wait()
             if code:
                 errors.seek(0)
-                told = errors.read().decode(errors="replace").strip().splitlines()
-                raise RuntimeError(_death_message(code, last, told))
+                lines = errors.read().decode(errors="replace").strip().splitlines()
+                raise RuntimeError(_death_message(code, last, lines))
         finally:
             if watch:
                 watch.cancel()
@@ -59,20 +59,20 @@ def read_events(asked):
             worker.stdout.close()
 
 
-def _death_message(code, last, told):
+def _death_message(code, last, error_lines):
     reason = f"exit code {code}"
     if code < 0:
         reason = signal.Signals(-code).name
         if reason == "SIGKILL":
             reason += f": out of memory, or no sign of life for {STALL_SECONDS} s"
-    said = f"; it said: {told[-1]}" if told else ""
-    return f"the measuring process died ({reason}) during {last}{said}"
+    last_words = f"; it said: {error_lines[-1]}" if error_lines else ""
+    return f"the measuring process died ({reason}) during {last}{last_words}"
 
 
 class Progress:
-    """Show the step under way: in a terminal as a line, in a notebook as a bar.
+    """Shows the current step, as a line in a terminal or a bar in a notebook.
 
-    A notebook's bar is a display, not standard error, which nbgrader would count as a failure.
+    In a notebook it uses a display, because nbgrader takes standard error for a failure.
     """
 
     def __init__(self):
@@ -92,10 +92,10 @@ class Progress:
         if self.notebook:
             from IPython.display import display
 
-            shown = {"text/plain": text, "text/html": bar}
+            content = {"text/plain": text, "text/html": bar}
             if self.handle is None:
-                self.handle = display(shown, raw=True, display_id=True)
+                self.handle = display(content, raw=True, display_id=True)
             else:
-                self.handle.update(shown, raw=True)
+                self.handle.update(content, raw=True)
         elif sys.stderr.isatty():
             print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Plans of what is measured; every backend carries out the same steps."""
+"""Plans of what to measure. Every backend runs the same steps."""
 
 import itertools
 from dataclasses import dataclass
@@ -6,19 +6,20 @@ from dataclasses import dataclass
 from roofkit import kernels
 
 LADDER = ("add_in_place", "copy", "dot")
-# Two long vectors lie so many elements apart. A power of two bytes apart, they would be in the same
-# memory banks.
+# The gaps, in elements, between two long vectors. At a distance of a power of two bytes, both would
+# use the same memory banks.
 GAPS = (0, 1040, 33296)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What is measured, and for how long at most.
+    """What to measure, and for how long.
 
-    ``squares`` are the sizes N of N×N×N matmuls for the peak; ``sizes`` the working sets of the
-    ladder in bytes, rising; ``weights`` the (D, F) that each of ``batches`` multiplies, in the
-    first ``swept`` dtypes of the backend. The rest are seconds: for one turn of a step of each
-    part, and ``limit`` after which none begins.
+    ``squares`` are the sizes N of the N×N×N matmuls that find the peak. ``sizes`` are the working
+    sets of the ladder, in rising bytes. The sweep multiplies every batch in ``batches`` by every
+    (D, F) in ``weights``, in the first ``swept`` dtypes of the backend. ``overhead``, ``ladder``,
+    ``peak`` and ``sweep`` are the seconds one turn of such a step may take. No step begins after
+    ``limit`` seconds.
     """
 
     squares: tuple
@@ -33,7 +34,7 @@ class Plan:
     overhead: float = 0.1
 
     def steps(self, dtypes):
-        """The steps for a backend with these dtypes; within a series, the small come first."""
+        """Yield the steps for a backend with these dtypes, small ones first in each series."""
         yield Step("overhead", "add_in_place", "fp32", (1,), self.overhead)
         yield Step("overhead", "matmul", "fp32", (1, 1, 1), self.overhead)
         for kernel, size in itertools.product(LADDER, self.sizes):
@@ -58,24 +59,24 @@ class Step:
 
     @property
     def title(self):
-        """The fields that name the step, as they go into JSON."""
+        """The fields that name the step in JSON."""
         return {"part": self.part, "kernel": self.kernel, "dtype": self.dtype, "shape": self.shape}
 
     @property
     def series(self):
-        """Part, kernel and dtype: steps of one series tell how long another of them may take."""
+        """Part, kernel and dtype. The time of one step bounds that of others in its series."""
         return self.part, self.kernel, self.dtype
 
     @property
     def elements(self):
-        """How many elements of a pool its operands take."""
+        """The number of pool elements that its operands take."""
         if self.kernel != "matmul":
             return 2 * self.shape[0] + max(GAPS)
         B, D, F = self.shape
         return B * D + D * F
 
     def cost(self, write_allocate):
-        """The Cost of one call; the docstring of ``measure`` says what is counted."""
+        """Return the Cost of one call, counted as the docstring of ``measure`` says."""
         if self.kernel == "matmul":
             out = "bf16" if self.dtype == "fp8" else None
             return kernels.matmul(*self.shape, self.dtype, out_dtype=out)

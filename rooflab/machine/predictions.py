@@ -1,4 +1,4 @@
-"""A predicted time with its interval, and what the interval rests on."""
+"""A predicted time, its interval, and the measurements behind them."""
 
 import math
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from roofkit._units import format_quantity
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """A predicted time in seconds, and an interval that a measurement falls in.
+    """A predicted time in seconds, and an interval that should hold the measured time.
 
-    ``coverage`` is the share of measurements that fall between ``low`` and ``high``, None where
-    that is not known; ``basis`` says what was measured to know it, and what was not, with "; "
-    between. ``correlation`` tells how far the errors of two such predictions go together, 0 not at
-    all, 1 fully; ``total`` needs it.
+    ``coverage`` is the share of measurements that fall between ``low`` and ``high``, or None if it
+    is unknown. ``basis`` lists the measurements behind the prediction and those that are missing,
+    separated by "; ". ``correlation``, from 0 to 1, says how strongly the errors of two such
+    predictions go together; ``total`` needs it.
 
     >>> one = Prediction(1e-3, 0.9e-3, 1.2e-3, basis="an example")
     >>> 40 * one
@@ -38,7 +38,7 @@ class Prediction:
         return f"Prediction({format_quantity(self.seconds, 's')}, {share}: {self.basis})"
 
     def __mul__(self, times):
-        """The same kernel so many times: one error, repeated, so the interval scales with it."""
+        """Predict ``times`` calls of one kernel. The error repeats, so the interval scales too."""
         if isinstance(times, Prediction):
             return NotImplemented
         times = check_number(times, "times", above=False)
@@ -49,12 +49,12 @@ class Prediction:
 
     @classmethod
     def total(cls, parts):
-        """The sum of predictions, such as the kernels of a layer one after the other.
+        """Return the sum of predictions, such as those of the kernels in a layer.
 
-        Half-widths h on each side add up to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
-        terms all have the correlation r; r is the largest of the parts'. Where r is 1 they add up
-        as they are. Coverage is the least of the parts', None where one of them is. The basis says
-        once what several parts rest on. Raises ValueError for no parts.
+        On each side, half-widths h add up to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
+        terms all have the correlation r, here the largest of any part. With r = 1 this is the plain
+        sum. Coverage is the lowest of any part, or None if a part has none. The basis states a
+        reason once even if several parts share it. Raises ValueError for no parts.
 
         >>> part = Prediction(1e-3, 0.9e-3, 1.1e-3, correlation=0.0)
         >>> whole = Prediction.total([part] * 4)
@@ -63,24 +63,24 @@ class Prediction:
         """
         parts = list(parts)
         if not parts:
-            raise ValueError("total needs one prediction or more, got none")
+            raise ValueError("total needs at least one prediction, got none")
         known = [part.coverage for part in parts]
         coverage = None if None in known else min(known)
-        together = max(part.correlation for part in parts)
+        correlation = max(part.correlation for part in parts)
         seconds = sum(part.seconds for part in parts)
-        below = _sum_spreads([part.seconds - part.low for part in parts], together)
-        above = _sum_spreads([part.high - part.seconds for part in parts], together)
+        below = _sum_spreads([part.seconds - part.low for part in parts], correlation)
+        above = _sum_spreads([part.high - part.seconds for part in parts], correlation)
         reasons = dict.fromkeys(reason for part in parts for reason in part.basis.split("; "))
         return cls(
-            seconds, seconds - below, seconds + above, coverage, "; ".join(reasons), together
+            seconds, seconds - below, seconds + above, coverage, "; ".join(reasons), correlation
         )
 
 
-# NumPy would otherwise spread ``array * prediction`` over the array's elements.
+# Without this, NumPy would multiply each element of an array by the Prediction.
 Prediction.__array_ufunc__ = None
 
 
-def _sum_spreads(widths, together):
+def _sum_spreads(widths, correlation):
     total, squares = sum(widths), sum(width**2 for width in widths)
-    root = together * total**2 + (1 - together) * squares
+    root = correlation * total**2 + (1 - correlation) * squares
     return np.sqrt(root) if isinstance(root, np.ndarray) else math.sqrt(root)

@@ -11,15 +11,8 @@ import roofkit as rk
 from roofkit._units import engineering, find_prefix
 from roofkit.roofline import Roofline
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LEGEND_INSIDE,
-    LINES,
-    check_positive,
-    draw_grid,
-    new_axes,
-    set_ticks,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
 # How thick a single row or column is drawn, as a share of the figure's width.
@@ -168,8 +161,8 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     marks = [2**i for i in range(4, 14)]
     ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
     ax.set_xticks([], minor=True)
-    set_ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
-    draw_grid(ax)
+    common.set_ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())
+    common.draw_grid(ax)
     legend = ax.legend(loc="lower right", **LEGEND_INSIDE, title=name)
     legend.get_title().set_fontsize(9)
     ax.roofkit_description = say(
@@ -211,7 +204,7 @@ def matmul_times(batches, seconds, models, *, ax=None):
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
-    draw_grid(ax)
+    common.draw_grid(ax)
     ax.legend(loc="upper left", **LEGEND_INSIDE)
     told = [
         _describe_ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
@@ -251,6 +244,6 @@ def _check_pairs(name, batches, seconds):
             f"{batches.shape} and {seconds.shape}"
         )
     for what, values in (("batches", batches), ("seconds", seconds)):
-        check_positive(f"{name} {what}", values)
+        common.check_positive(f"{name} {what}", values)
     order = np.argsort(batches)
     return batches[order], seconds[order]

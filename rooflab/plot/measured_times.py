@@ -6,15 +6,8 @@ import numpy as np
 
 from roofkit.roofline import Estimate
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LEGEND_INSIDE,
-    check_positive,
-    draw_grid,
-    format_3g,
-    new_axes,
-    set_ticks,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LEGEND_INSIDE, new_axes
 from rooflab.plot.wording import join_parts, say
 
 MARKERS = ("o", "^", "s", "D", "v")
@@ -64,18 +57,18 @@ def measured_times(groups, *, ax=None):
     ax.axvline(1, color=palette.colour("reference"), lw=1, ls=":")
     ax.set_xlabel(r"$T_\mathrm{math}$ / $T_\mathrm{comms}$")
     ax.set_ylabel(say("measured.y_axis"))
-    set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
+    common.set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
     shown = [value for value in (1, 1.5, 2, 3, 5, 10, 20, 50, 100) if value <= 1.1 * highest]
     ax.set_yticks(shown, [f"{value:g}" for value in shown])
     ax.set_yticks([], minor=True)
-    draw_grid(ax)
+    common.draw_grid(ax)
     legend = ax.legend(loc="upper right", **LEGEND_INSIDE)
     for handle in legend.legend_handles[1:]:
         handle.set(markersize=6, alpha=1)
     told = [
         say(
             "measured.group", label=label, count=len(over), slower=f"{slower:.0%}",
-            median=format_3g(float(np.median(over))),
+            median=common.format_3g(float(np.median(over))),
         )
         for label, (_, over, slower) in read.items()
     ]  # fmt: skip
@@ -91,6 +84,6 @@ def _read_group(label, estimate, seconds):
         *(np.atleast_1d(np.asarray(a, float)) for a in (estimate.math, estimate.comms, seconds))
     )
     for name, values in (("T_math", math_), ("T_comms", comms), ("measured seconds", seconds)):
-        check_positive(f"groups[{label!r}]: {name}", values)
+        common.check_positive(f"groups[{label!r}]: {name}", values)
     longer = np.maximum(math_, comms)
     return math_ / comms, seconds / longer, float(np.mean(seconds > math_ + comms))

@@ -15,15 +15,8 @@ from matplotlib.text import Text
 from roofkit._units import engineering
 from roofkit.models.layers import LayerTable
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LINES,
-    check_limits,
-    format_3g,
-    intensity_limits,
-    place_labels,
-    set_roofline_axes,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LINES
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 # Kinds of layers by a pattern that their names match; the first that matches counts.
@@ -80,7 +73,9 @@ def layers(tables, *, xlim=None, ax=None):
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
     intensities = [point.intensity for point in every]
     # Room for the peak's name, right of the large points of a prefill.
-    xlim = check_limits(xlim or intensity_limits(ridges, intensities, above=3), "xlim")
+    xlim = common.check_limits(
+        xlim or common.intensity_limits(ridges, intensities, above=3), "xlim"
+    )
     if not xlim[0] <= min(intensities) <= max(intensities) <= xlim[1]:
         raise ValueError(
             f"the layers' intensities reach from {min(intensities):g} to {max(intensities):g}, "
@@ -89,7 +84,7 @@ def layers(tables, *, xlim=None, ax=None):
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
     if ax is None:
         _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    set_roofline_axes(ax, xlim, ylim)
+    common.set_roofline_axes(ax, xlim, ylim)
     lines = []
     for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
         xs = np.array([xlim[0], min(max(peak / bandwidth, xlim[0]), xlim[1]), xlim[1]])
@@ -118,7 +113,7 @@ def layers(tables, *, xlim=None, ax=None):
     ax.figure.draw_without_rendering()
     names = [text for roof in roofs for text in _label_roof(ax, roof, roofs, tables)]
     labels.sort(key=lambda label: -label[2])
-    place_labels(ax, labels, avoid=[sizes, note, *names], lines=lines, nearest=True)
+    common.place_labels(ax, labels, avoid=[sizes, note, *names], lines=lines, nearest=True)
     ax.roofkit_description = _describe(tables, points, roofs)
     return ax
 
@@ -348,7 +343,7 @@ def _describe(tables, points, roofs):
     ]  # fmt: skip
     for label, table in tables.items():
         found = [
-            say("layers.point", intensity=format_3g(point.intensity), bound=word_bound(point.bound),
+            say("layers.point", intensity=common.format_3g(point.intensity), bound=word_bound(point.bound),
                 layers=join_parts([_list_layers(layers) for layers, _ in point.parts], "pair"),
                 share=f"{point.share:.1%}")
             for point in sorted(points[label], key=lambda point: -point.share)

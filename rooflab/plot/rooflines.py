@@ -11,18 +11,8 @@ from roofkit._units import engineering, find_prefix
 from roofkit.hardware import Chip
 from roofkit.roofline import Cost, Estimate, Roofline
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LEGEND_ABOVE,
-    LEGEND_INSIDE,
-    LINES,
-    TEXT_PLATE,
-    check_limits,
-    format_3g,
-    intensity_limits,
-    new_axes,
-    set_roofline_axes,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES, TEXT_PLATE, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 # Where the label of a kernel stands: how many points to the right of it and above, and which side
@@ -66,8 +56,8 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     points = {label: _check_intensity(kernel, label) for label, kernel in (kernels or {}).items()}
     ridges = [roof.ridge for roof in roofs.values()]
     if xlim is None:
-        xlim = intensity_limits(ridges, points.values())
-    xlim = check_limits(xlim, "xlim")
+        xlim = common.intensity_limits(ridges, points.values())
+    xlim = common.check_limits(xlim, "xlim")
     for label, intensity in points.items():
         if not xlim[0] <= intensity <= xlim[1]:
             raise ValueError(
@@ -75,9 +65,9 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
             )
     if ylim is None:
         ylim = _height_limits(roofs.values(), xlim)
-    ylim = check_limits(ylim, "ylim")
+    ylim = common.check_limits(ylim, "ylim")
     ax = ax or new_axes(3.8)
-    set_roofline_axes(ax, xlim, ylim)
+    common.set_roofline_axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
         # Three points make the whole line, since it is straight on both sides of the ridge.
         xs = np.array(sorted({xlim[0], min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
@@ -201,7 +191,7 @@ def times(estimates, *, ax=None):
                 hatch=hatch, edgecolor="white",
                 label=rf"$T_\mathrm{{{name}}}$" if row == rows[0] else None,
             )  # fmt: skip
-            ax.bar_label(drawn, [format_3g(time) if time else ""], padding=3, fontsize=9)
+            ax.bar_label(drawn, [common.format_3g(time) if time else ""], padding=3, fontsize=9)
         lower, upper = estimate.lower / scale, estimate.upper / scale
         ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
                 label=say("axes.bracket") if row == rows[0] else None)  # fmt: skip
@@ -385,7 +375,7 @@ def _describe(roofs, points):
         )  # fmt: skip
         parts += [
             say(
-                "roofline.point", name=name, intensity=format_3g(intensity),
+                "roofline.point", name=name, intensity=common.format_3g(intensity),
                 bound=word_bound(_find_bound(intensity, roof)),
                 attainable=f"{engineering(roof.attainable(intensity))}FLOP/s",
             )

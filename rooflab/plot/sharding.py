@@ -9,15 +9,8 @@ from roofkit._units import engineering, find_prefix
 from roofkit.network import Group, sharded_matmul
 from roofkit.roofline import Roofline
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LEGEND_INSIDE,
-    LINES,
-    decade_limits,
-    draw_grid,
-    new_axes,
-    set_ticks,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
@@ -258,7 +251,7 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
     )
     ax.tick_params(axis="y", length=0)
     ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
-    draw_grid(ax)
+    common.draw_grid(ax)
     for lane, name in enumerate(("overlap.math", "overlap.link")):
         ax.plot([], [], lw=7, alpha=0.6, color=COLOURS[2 * lane], label=say(name))
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
@@ -306,7 +299,7 @@ link-bound.'
         for D in widths
     ]
     everything = [t for row in found for each in row for t in each.times.values() if t]
-    ylim = decade_limits(everything, 0.1, 0.1)
+    ylim = common.decade_limits(everything, 0.1, 0.1)
     told = []
     for ax, D, row in zip(axes, widths, found, strict=True):
         ax.set(xscale="log", yscale="log", ylim=ylim, xlim=(0.8 * counts[0], 1.25 * counts[-1]))
@@ -328,8 +321,8 @@ link-bound.'
         ax.set_xlabel(say("split.x_axis"))
         ax.set_xticks(counts, [str(n) for n in counts])
         ax.set_xticks([], minor=True)
-        set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
-        draw_grid(ax)
+        common.set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+        common.draw_grid(ax)
         times = [
             say("split.one_chip" if n == 1 else "split.chips", n=n,
                 time=f"{engineering(each.lower)}s", bound=word_bound(each.bound))

@@ -7,15 +7,8 @@ import numpy as np
 from roofkit._units import engineering, find_prefix
 from roofkit.roofline import Estimate
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LINES,
-    draw_grid,
-    format_3g,
-    new_axes,
-    place_labels,
-    set_ticks,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
 # Lines may lie on each other. All are equally wide, and every one but the first has gaps, so that
@@ -75,9 +68,9 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         for x in turn:
             y = ys[xs == x][0]
             ax.plot(x, y, "o", ms=8, color="white", mec=colour, mew=2, zorder=4)
-            turned = say("tokens.turn", label=label, tokens=format_3g(x))
+            turned = say("tokens.turn", label=label, tokens=common.format_3g(x))
             labels.append((turned, (x, y), 6, palette.colour("mark")))
-            said.append(say("tokens.from", tokens=format_3g(x)))
+            said.append(say("tokens.from", tokens=common.format_3g(x)))
         if not len(turn):  # a line without a circle is named where it stands
             middle = len(xs) // 2
             labels.append((label, (xs[middle], ys[middle]), 3, colour))
@@ -90,13 +83,13 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     ax.set_xlabel(say("tokens.x_axis"))
     lower = say("tokens.lower", unit=f"{prefix}s")
     ax.set_ylabel(lower if flops is None else say("axes.attainable"))
-    set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
-    set_ticks(
+    common.set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
+    common.set_ticks(
         ax.yaxis, ax.get_ylim(),
         lambda y: f"{y / scale:g}" if flops is None else engineering(y).strip(),
     )  # fmt: skip
-    draw_grid(ax)
-    place_labels(ax, labels, lines=lines)
+    common.draw_grid(ax)
+    common.place_labels(ax, labels, lines=lines)
     sentence = "tokens.time" if flops is None else "tokens.speed"
     ax.roofkit_description = say(sentence, lines=join_parts(told))
     return ax

@@ -8,16 +8,8 @@ from matplotlib.lines import Line2D
 from roofkit._inputs import check_number
 from roofkit._units import engineering
 from rooflab import palette
-from rooflab.plot.common import (
-    COLOURS,
-    LEGEND_INSIDE,
-    check_positive,
-    decade_limits,
-    draw_grid,
-    format_3g,
-    new_axes,
-    set_ticks,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LEGEND_INSIDE, new_axes
 from rooflab.plot.measured_times import MARKERS
 from rooflab.plot.wording import join_parts, say
 
@@ -58,8 +50,8 @@ with at most ten times its fewest bytes.'
     half = 0 if resolution is None else check_number(resolution, "resolution") / 2
     read = {label: _read_group(label, *pair) for label, pair in groups.items()}
     ax = ax or new_axes(3.8)
-    xlim = decade_limits(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
-    ylim = decade_limits(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
+    xlim = common.decade_limits(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
+    ylim = common.decade_limits(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     edges = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
@@ -90,9 +82,9 @@ with at most ten times its fewest bytes.'
         ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
     ax.set_xlabel(say("traffic.x_axis"))
     ax.set_ylabel(say("traffic.y_axis"))
-    set_ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
-    set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
-    draw_grid(ax)
+    common.set_ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
+    common.set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
+    common.draw_grid(ax)
     handles = ax.get_legend_handles_labels()[0]
     grey = palette.colour("reference")
     handles.append(Line2D([], [], ls=":", color=grey, lw=1.2, label=say("traffic.floor")))
@@ -119,7 +111,7 @@ def _read_group(label, moved, seconds):
             f"{seconds.size}"
         )
     for name, values in (("bytes", moved), ("measured seconds", seconds)):
-        check_positive(f"groups[{label!r}]: {name}", values)
+        common.check_positive(f"groups[{label!r}]: {name}", values)
     return moved, seconds
 
 
@@ -143,5 +135,7 @@ def _describe(sentence, label, moved, seconds, bandwidth, half):
 
 def _format_times(seconds, bound, half):
     """How many times the bound a time is, from the least to the most that the clock leaves open."""
-    ends = [format_3g(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))]
+    ends = [
+        common.format_3g(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))
+    ]
     return ends[0] if len(set(ends)) == 1 else say("traffic.range", low=ends[0], high=ends[1])

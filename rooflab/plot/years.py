@@ -9,16 +9,8 @@ from roofkit._inputs import check_number, pick_16_bit
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
-from rooflab.plot.common import (
-    COLOURS,
-    LEGEND_ABOVE,
-    LINES,
-    decade_limits,
-    draw_grid,
-    format_3g,
-    place_labels,
-    set_ticks,
-)
+from rooflab.plot import common
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LINES
 from rooflab.plot.measured_times import MARKERS
 from rooflab.plot.wording import join_parts, say
 
@@ -68,29 +60,31 @@ def over_years(families, dtype=None):
             )  # fmt: skip
         lines.append((years, np.array([roof.ridge for roof in roofs])))
         for each, year, roof in zip(found, years, roofs, strict=True):
-            name = say("years.chip", chip=each.name, ridge=format_3g(round(roof.ridge)))
+            name = say("years.chip", chip=each.name, ridge=common.format_3g(round(roof.ridge)))
             labels.append((name, (year, roof.ridge), 4, colour))
             told.append(
                 say("years.told", chip=each.name, year=f"{year:g}",
                     peak=engineering(roof.peak_flops), bandwidth=engineering(roof.bandwidth),
-                    ridge=format_3g(round(roof.ridge)))
+                    ridge=common.format_3g(round(roof.ridge)))
             )  # fmt: skip
     every = np.concatenate([years for years, _ in lines])
     for ax, name, unit in ((peak, "peak", "FLOP/s"), (bandwidth, "bandwidth", "B/s")):
         drawn = np.concatenate([line.get_ydata() for line in ax.lines])
-        ax.set(yscale="log", ylim=decade_limits(drawn, 0.1, 0.1))
-        set_ticks(ax.yaxis, ax.get_ylim(), lambda value, unit=unit: f"{engineering(value)}{unit}")
+        ax.set(yscale="log", ylim=common.decade_limits(drawn, 0.1, 0.1))
+        common.set_ticks(
+            ax.yaxis, ax.get_ylim(), lambda value, unit=unit: f"{engineering(value)}{unit}"
+        )
         ax.set_title(say(f"years.{name}"), fontsize=10)
         ax.set_xlim(every.min() - 0.6, every.max() + 0.6)
     ridge.set_xlim(every.min() - 1.3, every.max() + 1.4)
     ridge.set_ylim(0, 1.15 * max(values.max() for _, values in lines))
     ridge.set_ylabel(say("years.ridge"))
     for ax in (peak, bandwidth, ridge):
-        draw_grid(ax)
+        common.draw_grid(ax)
         ax.xaxis.get_major_locator().set_params(integer=True)
     ridge.legend(ncols=len(families), **LEGEND_ABOVE)
     joined = [line for line in lines if len(line[0]) > 1]
-    place_labels(ridge, labels, lines=joined, nearest=True)
+    common.place_labels(ridge, labels, lines=joined, nearest=True)
     ridge.roofkit_description = say("years.described", chips=join_parts(told))
     peak.roofkit_description = bandwidth.roofkit_description = ridge.roofkit_description
     return peak, bandwidth, ridge
