@@ -1,7 +1,7 @@
-"""See what roofkit counts, and compare it with what machines do.
+"""Draw what roofkit counts, and compare it with real machines.
 
-- ``rooflab.plot`` draws figures, ``rooflab.explore`` pictures with sliders
-- ``rooflab.scratchpad`` is a fast and a slow memory to write loops on
-- ``rooflab.machine`` measures this machine, and predicts times on GPUs that others timed
-- ``rooflab.published`` has the tables of what others timed
+- ``rooflab.plot`` draws figures, and ``rooflab.explore`` pictures with sliders
+- ``rooflab.scratchpad`` has a fast and a slow memory for your own loops
+- ``rooflab.machine`` measures this machine, and predicts times on GPUs from published timings
+- ``rooflab.published`` has tables of published timings
 """

@@ -1,38 +1,36 @@
-"""The colours that figures, live pictures, decks, pages and feedback share: see palette.toml."""
+"""The colours shared by figures, live pictures, decks, pages and feedback (palette.toml)."""
 
 import functools
 import re
 import tomllib
 from pathlib import Path
 
-# Where a page is dark: within JupyterLab and decks, and where the reader's system asks for it.
+# A page is dark in the dark theme of JupyterLab and decks, or if the reader's system prefers it.
 JUPYTER_DARK = '[data-jp-theme-light="false"]'
 SYSTEM_DARK = "@media screen and (prefers-color-scheme: dark)"
 
 
 def colour(name, dark=False):
-    """The colour of a name in ``palette.toml``, on a light page or on a dark one.
+    """Return the colour of a name in ``palette.toml``, for a light page or a dark one.
 
-    Raises KeyError for a name that the file does not have.
+    Raises KeyError for an unknown name.
 
     >>> colour("roof"), colour("roof", dark=True)
     ('#0072B2', '#56B4E9')
     """
-    value = {name: value for table in _read_tables().values() for name, value in table.items()}[
-        name
-    ]
+    value = {key: value for table in _read_tables().values() for key, value in table.items()}[name]
     if isinstance(value, list):
         value = value[dark]
     return value if value.startswith("#") else colour(value)
 
 
 def series():
-    """The colours that the lines of a figure take in turn, as a tuple."""
+    """Return the colours that the lines of a figure take in turn, as a tuple."""
     return tuple(_read_tables()["series"].values())
 
 
 def css_variables(dark=False):
-    """The colours of pages by the names of their custom properties, without the dashes.
+    """Return the colours of pages by the names of their custom properties, without dashes.
 
     >>> css_variables()["roofline-right"]
     '#009E73'
@@ -41,29 +39,29 @@ def css_variables(dark=False):
 
 
 def css_rules(dark):
-    """A rule that gives a page its colours as custom properties.
+    """Return a CSS rule that sets the colours of a page as custom properties.
 
-    ``dark`` is the selector or media query under which the dark ones hold, JUPYTER or PREFERRED.
+    ``dark`` is the selector or media query of a dark page, JUPYTER_DARK or SYSTEM_DARK.
 
-    >>> print(css_rules(JUPYTER).splitlines()[1])
+    >>> print(css_rules(JUPYTER_DARK).splitlines()[1])
       --roofline-roof: #0072B2;
     """
     light, night = (
-        "\n".join(f"  --{name}: {value};" for name, value in css_variables(each).items())
-        for each in (False, True)
+        "\n".join(f"  --{name}: {value};" for name, value in css_variables(mode).items())
+        for mode in (False, True)
     )
     return f":root {{\n{light}\n  {dark} {{\n{night}\n  }}\n}}\n"
 
 
 def fill_colours(drawing):
-    """The text of an SVG with its ``var(--roofline-NAME)`` replaced by the light colours.
+    """Return an SVG with every ``var(--roofline-NAME)`` replaced by the light colour.
 
-    A drawing that a page shows as an image does not see the page's custom properties.
+    An SVG shown as an image has no access to the custom properties of its page.
 
     >>> fill_colours('<path stroke="var(--roofline-roof)"/>')
     '<path stroke="#0072B2"/>'
     """
-    return re.sub(r"var\(--roofline-(\w+)\)", lambda found: colour(found[1]), drawing)
+    return re.sub(r"var\(--roofline-(\w+)\)", lambda match: colour(match[1]), drawing)
 
 
 @functools.cache

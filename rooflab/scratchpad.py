@@ -1,8 +1,8 @@
-"""A machine with two memories to write loops on: it counts every byte and FLOP, and times nothing.
+"""A machine with two memories for your own loops. It counts bytes and FLOPs, and times nothing.
 
-Slow memory has room for everything. Fast memory has room for ``capacity`` bytes, and arithmetic
-reaches fast memory alone: what is to be computed with must be loaded, what is to stay must be
-stored, and only these two move bytes. The counts depend on the loops and on nothing else.
+Slow memory holds everything, fast memory only ``capacity`` bytes. Arithmetic works only in fast
+memory: you load what you compute with and store what you keep, and only loads and stores move
+bytes. The counts depend only on the loops.
 """
 
 import math
@@ -15,26 +15,28 @@ from roofkit._units import format_quantity
 from roofkit.roofline import Cost, larger
 from rooflab.scratchpad_handles import Array, Block, Handle, format_shape
 
-# Sums, products, minima and maxima start from one of these; any other number is data.
+# Sums, products, minima and maxima start from these; any other number is data and must be loaded.
 START_VALUES = (0.0, 1.0, math.inf, -math.inf)
-# Sums in another order differ by rounding errors, which are smaller than this share of a result.
+# Sums in another order differ by rounding errors, which are below this share of the result.
 TOLERANCE = 1e-9
-BLOCKS_LISTED = 6  # an error names at most so many blocks
+BLOCKS_LISTED = 6  # the most blocks that an error names
 
 
 class Scratchpad:
-    """Fast memory of ``capacity`` bytes beside slow memory, and the counts of what is done there.
+    """Fast memory of ``capacity`` bytes next to slow memory, with counts of FLOPs and bytes.
 
     Parameters
     ----------
     capacity : bytes of fast memory; math.inf for one that holds everything
     dtype : how many bytes an element takes; inside, numbers are float64
 
-    ``array`` puts data into slow memory, ``load`` and ``zeros`` make blocks in fast memory,
-    ``matmul``, ``apply``, ``sum`` and ``max`` compute with blocks, ``store`` writes one back and
-    ``free`` gives its room up. Arrays and blocks are handles: a shape, and no numbers to read.
+    ``array`` puts data into slow memory. ``load`` and ``zeros`` make blocks in fast memory,
+    ``matmul``, ``apply``, ``sum`` and ``max`` compute with them, ``store`` writes one back, and
+    ``free`` gives up its room. Arrays and blocks are handles: they have a shape, but no numbers to
+    read.
 
-    Raises ValueError for what does not fit, was freed, was never written or has the wrong shape.
+    Raises ValueError for a block that does not fit or was freed, for a region that was never
+    written, and for a wrong shape.
 
     >>> X = np.arange(16.0).reshape(4, 4)
     >>> pad = Scratchpad(capacity=24)                  # bf16: room for 12 elements
@@ -57,7 +59,7 @@ class Scratchpad:
         if not isinstance(self._capacity, (int, float)):
             raise ValueError(f"capacity must be one number of bytes, got {capacity!r}")
         self._flops = self._loaded = self._stored = self._used = self._most_used = 0
-        self._blocks = {}  # the blocks in fast memory, in the order in which they were made
+        self._blocks = {}  # the blocks in fast memory, oldest first
         self._arrays = 0
 
     def __repr__(self):
@@ -80,36 +82,36 @@ class Scratchpad:
 
     @property
     def cost(self):
-        """FLOPs done and bytes moved so far, as a Cost."""
+        """The FLOPs done and bytes moved so far, as a Cost."""
         return Cost(self._flops, self._loaded + self._stored)
 
     @property
     def loaded(self):
-        """Bytes that went from slow to fast memory."""
+        """Bytes moved from slow to fast memory."""
         return self._loaded
 
     @property
     def stored(self):
-        """Bytes that went from fast to slow memory."""
+        """Bytes moved from fast to slow memory."""
         return self._stored
 
     @property
     def used(self):
-        """Bytes of fast memory that blocks take now."""
+        """Bytes of fast memory that blocks take up now."""
         return self._used
 
     @property
     def most_used(self):
-        """The most bytes of fast memory that were ever taken at once."""
+        """The most bytes of fast memory that blocks ever took up at once."""
         return self._most_used
 
     def array(self, values=None, *, shape=None, name=None):
-        """An array in slow memory, which costs nothing: of these values, or to be written.
+        """Return an array in slow memory, of these values or still to be written, at no cost.
 
-        ``name`` is what errors call it.
+        Errors call it ``name``.
         """
         if (values is None) == (shape is None):
-            raise ValueError("an array takes either its values or shape=(rows, columns)")
+            raise ValueError("give either the values of an array or shape=(rows, columns)")
         self._arrays += 1
         name = f"array {self._arrays}" if name is None else name
         if values is None:
@@ -119,11 +121,11 @@ class Scratchpad:
         return Array(self, values, name, np.ones(values.shape, dtype=bool))
 
     def load(self, region):
-        """Copies an array, or a region such as ``X[0:4, 8:16]``, into a new block; counts bytes."""
+        """Copy an array, or a region such as ``X[0:4, 8:16]``, into a new block; counts bytes."""
         self._check_array(region)
         if not region._written.all():
             raise ValueError(
-                f"{region._label()} cannot be loaded: {_first_place(~region._written)} was never "
+                f"{region._label()} can't be loaded: {_first_place(~region._written)} was never "
                 "stored; start from pad.zeros instead"
             )
         block = self._make_block(region._values, region)
@@ -132,13 +134,13 @@ class Scratchpad:
         return block
 
     def zeros(self, shape):
-        """A block of zeros in fast memory: it takes room and moves nothing."""
+        """Return a block of zeros in fast memory; it takes room and moves no bytes."""
         return self.full(shape, 0.0)
 
     def full(self, shape, value):
-        """A block of one value, 0, 1, inf or -inf, for sums, products and extremes to start from.
+        """Return a block filled with 0, 1, inf or -inf, to start a sum, product or extreme from.
 
-        It moves nothing. Any other number is data: put it into an array and load it.
+        It moves no bytes. Any other number is data: put it into an array and load it.
         """
         if not isinstance(value, (int, float)) or value not in START_VALUES:
             raise ValueError(
@@ -150,16 +152,16 @@ class Scratchpad:
         return self._make_block(np.broadcast_to(float(value), shape), name)
 
     def store(self, block, region):
-        """Copies a block over an array, or a region of the same shape; counts bytes.
+        """Copy a block to an array, or to a region of the same shape; counts bytes.
 
-        The block stays in fast memory until it is freed.
+        The block stays in fast memory until you free it.
         """
         values = self._check_block(block)
         self._check_array(region)
         if values.shape != region.shape:
             raise ValueError(
-                f"{block._label()} is {format_shape(values.shape)} and does not fill {region._label()}, "
-                f"{format_shape(region.shape)}; store a block of its shape"
+                f"{block._label()} is {format_shape(values.shape)} and doesn't fill "
+                f"{region._label()}, {format_shape(region.shape)}; store a block of that shape"
             )
         region._values[...] = values
         region._written[...] = True
@@ -167,18 +169,18 @@ class Scratchpad:
         region._whole._stored += block.nbytes
 
     def free(self, *blocks):
-        """Gives up the room of these blocks; what was not stored is lost."""
+        """Give up the room of these blocks; numbers that were not stored are lost."""
         for block in blocks:
             self._check_block(block)
             if block._whole is not block:
                 raise ValueError(
-                    f"{block._label()} is part of a block; free {block._whole._label()} whole"
+                    f"{block._label()} is part of a block; free all of {block._whole._label()}"
                 )
             del self._blocks[block]
             self._used -= block.nbytes
 
     def matmul(self, x, y, *, into):
-        """into += x @ y for blocks of m × k, k × n and m × n: 2mnk FLOPs."""
+        """Compute into += x @ y for blocks of m × k, k × n and m × n: 2mnk FLOPs."""
         a, b, c = self._check_block(x), self._check_block(y), self._check_block(into)
         if not (
             a.ndim == b.ndim == c.ndim == 2
@@ -194,7 +196,7 @@ class Scratchpad:
         self._flops += 2 * a.size * b.shape[1]
 
     def apply(self, ufunc, *blocks, into):
-        """into = ufunc(block, …) element by element, 1 FLOP for each element of into.
+        """Compute into = ufunc(block, …) element by element: 1 FLOP for each element of into.
 
         ``ufunc`` is one of NumPy's, such as np.add, np.multiply, np.exp or np.maximum. Blocks
         broadcast as arrays do, and into may be one of them.
@@ -204,55 +206,54 @@ class Scratchpad:
         shapes = [array.shape for array in values]
         if _broadcast_shape(shapes) != target.shape:
             raise ValueError(
-                f"{ufunc.__name__} of {' and '.join(map(format_shape, shapes))} does not fit into "
-                f"{format_shape(target.shape)}; each length must be that of into, or 1"
+                f"{ufunc.__name__} of {' and '.join(map(format_shape, shapes))} doesn't fit into "
+                f"{format_shape(target.shape)}; each length must be 1 or that of into"
             )
         try:
             ufunc(*values, out=target)
         except TypeError:
-            raise ValueError(f"np.{ufunc.__name__} does not work on real numbers") from None
+            raise ValueError(f"np.{ufunc.__name__} doesn't work on real numbers") from None
         self._flops += target.size
 
     def sum(self, x, *, into, axis=None):
-        """into += the sum of x along an axis, or of all of it: 1 FLOP for each element of x.
+        """Add to into the sum of x along an axis, or of all of x: 1 FLOP for each element of x.
 
-        Each element is added to what into holds, so that chunks can be summed one by one. The
-        axis has length 1 in into, or is left out.
+        You can sum chunks one by one, since into keeps its numbers. In into the axis has length 1
+        or is left out.
         """
         self._reduce(np.add, x, into, axis)
 
     def max(self, x, *, into, axis=None):
-        """into = the largest of into and of x along an axis, as for sum; start from -inf."""
+        """Raise into to the largest of x along an axis, as ``sum`` does; start from -inf."""
         self._reduce(np.maximum, x, into, axis)
 
     def check(self, array, expected):
-        """ValueError unless all of the array was stored, and is what NumPy says; else nothing.
+        """Raise ValueError unless all of the array was stored and equals ``expected``.
 
-        The error names the first element that differs. Rounding is no difference.
+        The error names the first element that differs by more than rounding.
         """
         self._check_array(array)
         expected = _check_numbers(expected, "expected")
         if expected.shape != array.shape:
             raise ValueError(
-                f"{array._label()} is {format_shape(array.shape)}, expected is {format_shape(expected.shape)}"
+                f"{array._label()} is {format_shape(array.shape)}, but expected is "
+                f"{format_shape(expected.shape)}"
             )
         missing = ~array._written
         if missing.any():
             raise ValueError(
-                f"{array._label()} is not complete: {missing.sum()} of {missing.size} elements "
+                f"{array._label()} is incomplete: {missing.sum()} of {missing.size} elements "
                 f"were never stored, the first at {_first_place(missing)}"
             )
-        found = array._values
-        close = np.isclose(
-            found, expected, rtol=TOLERANCE, atol=TOLERANCE * _largest_finite(expected)
-        )
-        wrong = ~(close | (np.isnan(found) & np.isnan(expected)))
+        values, margin = array._values, TOLERANCE * _largest_finite(expected)
+        wrong = ~np.isclose(values, expected, rtol=TOLERANCE, atol=margin, equal_nan=True)
         if wrong.any():
-            at = np.unravel_index(wrong.argmax(), wrong.shape)
+            place = np.unravel_index(wrong.argmax(), wrong.shape)
+            value, right = values[place], expected[place]
             raise ValueError(
                 f"{array._label()} differs in {wrong.sum()} of {wrong.size} elements, first at "
-                f"{_first_place(wrong)}: {found[at]:.6g} where {expected[at]:.6g} is right, "
-                f"off by {found[at] - expected[at]:.3g}"
+                f"{_first_place(wrong)}: {value:.6g} where {right:.6g} is right, "
+                f"off by {value - right:.3g}"
             )
 
     def _reduce(self, ufunc, x, into, axis):
@@ -263,15 +264,15 @@ class Scratchpad:
             raise ValueError(f"axis={axis!r} of {format_shape(values.shape)}: {error}") from None
         if target.shape not in (reduced.shape, reduced.squeeze(axis).shape):
             raise ValueError(
-                f"{format_shape(values.shape)} along axis {axis} gives {format_shape(reduced.shape)}, "
-                f"into is {format_shape(target.shape)}"
+                f"{format_shape(values.shape)} along axis {axis} gives "
+                f"{format_shape(reduced.shape)}, but into is {format_shape(target.shape)}"
             )
         _check_no_overlap(into, x)
         ufunc(target, reduced.reshape(target.shape), out=target)
         self._flops += values.size
 
     def _make_block(self, values, origin):
-        """Make a block with a copy of these values; ValueError if it does not fit."""
+        """Return a block with a copy of these values; ValueError if it does not fit."""
         block = Block(self, values, origin)
         needed = block.nbytes
         if self._used + needed > self._capacity:
@@ -284,13 +285,13 @@ class Scratchpad:
 
     def _full_message(self, block):
         last = list(self._blocks)[-BLOCKS_LISTED:]
-        listed = [f"{each._label()} ({each.nbytes:,} bytes)" for each in last]
+        names = [f"{held._label()} ({held.nbytes:,} bytes)" for held in last]
         if len(self._blocks) > len(last):
-            listed.insert(0, f"{len(self._blocks) - len(last)} more")
+            names.insert(0, f"{len(self._blocks) - len(last)} more")
         return (
             f"{block._label()} needs {block.nbytes:,} bytes; {self._capacity - self._used:,} of "
-            f"{self._capacity:,} are free. In fast memory: {', '.join(listed) or 'nothing'}. "
-            "Free what is done with, or take smaller blocks"
+            f"{self._capacity:,} are free. In fast memory: {', '.join(names) or 'nothing'}. "
+            "Free a block you no longer need, or take smaller blocks"
         )
 
     def _check_block(self, block):
@@ -304,8 +305,8 @@ class Scratchpad:
 
     def _refuse(self, handle, wanted):
         if not isinstance(handle, Handle):
-            what = "a block, which pad.load gives" if wanted is Block else "an array of this pad"
-            raise ValueError(f"expected {what}, got {type(handle).__name__}: {handle!r}")
+            kind = "a block, as pad.load gives" if wanted is Block else "an array of this pad"
+            raise ValueError(f"expected {kind}, got {type(handle).__name__}: {handle!r}")
         label = handle._label()
         if handle._pad is not self:
             raise ValueError(f"{label} belongs to another Scratchpad")
@@ -313,26 +314,26 @@ class Scratchpad:
             raise ValueError(f"{label} was freed; free it later, or load it again")
         if wanted is Block:
             raise ValueError(f"{label} is in slow memory; load it first")
-        raise ValueError(f"{label} is in fast memory; name an array here")
+        raise ValueError(f"{label} is in fast memory; give an array here")
 
 
 def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
-    """The least bytes that Z[M, N] = X[M, K] · Y[K, N] moves with so many bytes of fast memory.
+    """Return the least bytes that Z[M, N] = X[M, K] · Y[K, N] moves with ``capacity`` bytes.
 
-    Holds for loads and stores together of every order of the MNK multiply-adds, with fast memory
-    empty at the start. It is the larger of two bounds, with S elements of fast memory:
+    The bound counts loads and stores together, and holds for every order of the MNK multiply-adds
+    if fast memory is empty at the start. With S elements of fast memory, it is the larger of two:
 
-    - each of X and Y is loaded and Z stored at least once, MK + KN + MN elements;
+    - X and Y are loaded and Z is stored at least once: MK + KN + MN elements.
     - 2MNK / √S elements. Count a partial sum begun in fast memory as loaded; the store of its
       result pays for that. The first 3S loads, and every 2S loads after them, see at most 3S
-      elements, and of n elements come at most (n/3)^(3/2) multiply-adds (Loomis and Whitney 1949).
+      elements, and n elements allow at most (n/3)^(3/2) multiply-adds (Loomis and Whitney 1949).
 
-    Sizes and capacity broadcast. Raises ValueError for a capacity below three elements, which a
-    multiply-add needs.
+    Sizes and capacity broadcast. Raises ValueError for a capacity below the three elements of a
+    multiply-add.
 
     Source: Hong and Kung, STOC 1981, for the growth; Smith, Lowery, Langou and van de Geijn, "A
     Tight I/O Lower Bound for Matrix Multiplication", arXiv 1702.02017, for the constant: 2MNK / √S
-    - 2S, whatever fast memory holds at the start. Starting empty makes up for the 2S.
+    - 2S, if fast memory may hold anything at the start. Starting empty makes up for the 2S.
 
     >>> least_matmul_bytes(4096, 4096, 4096, capacity=2 * 128**2) / (2 * 3 * 4096**2)
     21.333333333333332
@@ -345,7 +346,7 @@ def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
 
 
 def _check_numbers(values, name):
-    """Copy the values as float64; ValueError for anything but real numbers."""
+    """Return a copy of the values as float64; ValueError for anything but real numbers."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -362,27 +363,25 @@ def _check_shape(shape):
     except TypeError:
         lengths = (0,)
     if min(lengths, default=1) < 1:
-        raise ValueError(f"shape must be whole numbers of 1 or more, got {shape!r}")
+        raise ValueError(f"shape must be whole numbers of at least 1, got {shape!r}")
     return lengths
 
 
-def _check_elementwise(ufunc, given):
+def _check_elementwise(ufunc, count):
     name = getattr(ufunc, "__name__", None)
-    # A ufunc of the reader's own could bring in data that was never loaded.
+    # A ufunc that you wrote could bring in data that was never loaded.
     if not isinstance(ufunc, np.ufunc) or getattr(np, name, None) is not ufunc:
-        raise ValueError(f"apply takes a ufunc of NumPy's, such as np.add, got {ufunc!r}")
+        raise ValueError(f"apply takes a NumPy ufunc, such as np.add, got {ufunc!r}")
     if ufunc.signature or ufunc.nout != 1:
-        raise ValueError(f"np.{name} does not work element by element; pad has matmul, sum and max")
-    if ufunc.nin != given:
-        raise ValueError(f"np.{name} takes {ufunc.nin} blocks, got {given}")
+        raise ValueError(f"np.{name} isn't elementwise; use pad.matmul, pad.sum or pad.max")
+    if ufunc.nin != count:
+        raise ValueError(f"np.{name} takes {ufunc.nin} blocks, got {count}")
 
 
 def _check_no_overlap(into, *blocks):
     for block in blocks:
         if block._whole is into._whole and np.shares_memory(block._values, into._values):
-            raise ValueError(
-                f"into and {block._label()} share memory; give into a block of its own"
-            )
+            raise ValueError(f"into and {block._label()} share memory; use another block for into")
 
 
 def _broadcast_shape(shapes):

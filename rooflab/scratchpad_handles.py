@@ -1,10 +1,10 @@
-"""Handles on the two memories of a scratchpad. A handle has a shape, and no numbers to read."""
+"""Handles on the two memories of a scratchpad. A handle has a shape, but no numbers to read."""
 
 import numpy as np
 
 
 class Handle:
-    """A piece of one of the two memories. It has a shape; only the pad uses its numbers."""
+    """A piece of one of the two memories, whose numbers only the pad uses."""
 
     __slots__ = ("_name", "_pad", "_values", "_whole")
     __iter__ = None  # without this, Python would iterate over it by index
@@ -20,29 +20,30 @@ class Handle:
 
     @property
     def nbytes(self):
-        """Bytes it takes in the pad's dtype."""
+        """Its bytes in the dtype of the pad."""
         return self._values.size * self._pad._itemsize
 
     def __array__(self, *args, **kwargs):
         raise ValueError(
-            f"{self._label()} has no numbers to read here; compute with blocks: pad.matmul, "
+            f"you can't read the numbers of {self._label()}; compute with blocks: pad.matmul, "
             "pad.apply, pad.sum, pad.max"
         )
 
     def _index(self, index):
         """Return the key for NumPy and the values under it; ValueError for anything but ranges."""
         key = index if isinstance(index, tuple) else (index,)
-        for each in key:
-            if not isinstance(each, (int, np.integer, slice)) or isinstance(each, bool):
-                raise ValueError(f"{self._label()} takes ranges such as [0:4, 8:16], got {each!r}")
-        key = (*key, ...)  # with "..." NumPy gives a view even where no axis is left
+        for part in key:
+            if not isinstance(part, (int, np.integer, slice)) or isinstance(part, bool):
+                raise ValueError(f"{self._label()} takes ranges such as [0:4, 8:16], got {part!r}")
+        key = (*key, ...)  # with "...", NumPy returns a view even if no axis is left
         try:
             values = self._values[key]
         except (IndexError, TypeError) as error:
             raise ValueError(f"{self._label()} is {format_shape(self.shape)}: {error}") from None
         if not values.size:
             raise ValueError(
-                f"{self._label()}[{_format_ranges(key)}] is empty; the whole is {format_shape(self.shape)}"
+                f"{self._label()}[{_format_ranges(key)}] is empty; the whole is "
+                f"{format_shape(self.shape)}"
             )
         return key, values
 
@@ -51,16 +52,14 @@ class Handle:
             return f"block of {self._name._label()}"
         if isinstance(self._name, tuple):
             whole, key = self._name
-            return (
-                f"{whole._label()}.T" if key == "T" else f"{whole._label()}[{_format_ranges(key)}]"
-            )
+            return whole._label() + (".T" if key == "T" else f"[{_format_ranges(key)}]")
         return self._name
 
 
 class Array(Handle):
-    """A handle on slow memory: an array or a region of one; ``Scratchpad.array`` makes it.
+    """A handle on slow memory, made by ``Scratchpad.array``: an array or a region of one.
 
-    Ranges are NumPy's: they end at the edge of the array at the latest, and ``shape`` says where.
+    As in NumPy, a range that reaches beyond the array ends at its edge, which ``shape`` shows.
     """
 
     __slots__ = ("_loaded", "_stored", "_written")
@@ -77,23 +76,24 @@ class Array(Handle):
 
     @property
     def loaded(self):
-        """Bytes loaded from anywhere in the whole array."""
+        """Bytes loaded from the whole array so far."""
         return self._whole._loaded
 
     @property
     def stored(self):
-        """Bytes stored to anywhere in the whole array."""
+        """Bytes stored to the whole array so far."""
         return self._whole._stored
 
     def __repr__(self):
-        return f"Array({self._label()}, {format_shape(self.shape)}, {self.nbytes:,} bytes in slow memory)"
+        shape = format_shape(self.shape)
+        return f"Array({self._label()}, {shape}, {self.nbytes:,} bytes in slow memory)"
 
 
 class Block(Handle):
-    """A handle on fast memory: a block or a part of one; load, zeros and full make it.
+    """A handle on fast memory, made by load, zeros and full: a block or a part of one.
 
-    Parts such as ``x[0:1, 4:8]`` and the transpose ``x.T`` are free and share its numbers. ``with``
-    frees the block at the end.
+    Parts such as ``x[0:1, 4:8]`` and the transpose ``x.T`` cost nothing and share the numbers of
+    the block. ``with`` frees the block at the end.
     """
 
     __slots__ = ()
@@ -116,21 +116,21 @@ class Block(Handle):
             self._pad.free(self)
 
     def __repr__(self):
-        held = "in fast memory" if self._whole in self._pad._blocks else "freed"
-        return f"Block({self._label()}, {format_shape(self.shape)}, {self.nbytes:,} bytes, {held})"
+        state = "in fast memory" if self._whole in self._pad._blocks else "freed"
+        return f"Block({self._label()}, {format_shape(self.shape)}, {self.nbytes:,} bytes, {state})"
 
 
 def format_shape(shape):
-    """Write a shape for people to read, such as 4 × 8."""
+    """Return a shape as text, such as 4 × 8."""
     return " × ".join(map(str, shape)) or "one number"
 
 
 def _format_ranges(key):
-    return ", ".join(_format_range(each) for each in key if each is not ...)
+    return ", ".join(_format_range(part) for part in key if part is not ...)
 
 
-def _format_range(each):
-    if not isinstance(each, slice):
-        return str(each)
-    ends = [each.start, each.stop] if each.step is None else [each.start, each.stop, each.step]
+def _format_range(index):
+    if not isinstance(index, slice):
+        return str(index)
+    ends = [index.start, index.stop] + ([] if index.step is None else [index.step])
     return ":".join("" if end is None else str(end) for end in ends)

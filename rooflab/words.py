@@ -1,8 +1,8 @@
-"""Every sentence that people read, in tables that another language replaces.
+"""The sentences that people read, in one table per language.
 
-A room that says something keeps its sentences in a folder ``words``, a TOML file a language:
-``words/en.toml`` holds them all, ``words/zh.toml`` those that have been translated. They are looked
-up when they are shown, in the language that the environment variable ROOFLINE_LANGUAGE names.
+A package keeps its sentences in a folder ``words``: all of them in ``words/en.toml``, and translated
+ones in a file such as ``words/zh.toml``. The environment variable ROOFLINE_LANGUAGE chooses the
+language at the moment a sentence is shown.
 """
 
 import functools
@@ -15,15 +15,15 @@ SOURCE_LANGUAGE = "en"
 
 
 class Words:
-    """The sentences of one room, by their keys, with named fields filled in.
+    """The sentences of one package by their keys, with named fields filled in.
 
     Parameters
     ----------
-    folder : path of the folder that holds the tables, a TOML file of strings a language
+    folder : path of the folder with the tables, one TOML file of strings per language
 
-    Tables may group sentences: ``[ridge]`` with ``title`` is asked for as "ridge.title". What a
-    translation lacks is said in English. Raises KeyError for a key that English lacks, too, and for
-    a field that is not given, and ValueError for a language of which there is no table.
+    Tables may group sentences: the key of ``title`` in ``[ridge]`` is "ridge.title". A sentence
+    that is not translated stays English. Raises KeyError for a key that English lacks too and for a
+    missing field, and ValueError for a language without a table.
 
     >>> words = Words(Path(__file__).parent / "explore/words")
     >>> words("published", name="TPU v5e")
@@ -42,7 +42,7 @@ class Words:
         return sentence.format(**fields)
 
     def templates(self):
-        """All sentences by their keys, with their fields still to be filled in."""
+        """Return all sentences by their keys, with their fields not filled in."""
         return dict(_read_table(self.folder, os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE)))
 
 
@@ -50,10 +50,10 @@ class Words:
 def _read_table(folder, language):
     path = folder / f"{language}.toml"
     if not path.is_file():
-        known = ", ".join(sorted(each.stem for each in folder.glob("*.toml")))
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
         raise ValueError(f"{LANGUAGE_VARIABLE}={language!r}: no table {path}; there are: {known}")
-    found = dict(_flatten(tomllib.loads(path.read_text(encoding="utf-8"))))
-    return found if language == SOURCE_LANGUAGE else _read_table(folder, SOURCE_LANGUAGE) | found
+    table = dict(_flatten(tomllib.loads(path.read_text(encoding="utf-8"))))
+    return table if language == SOURCE_LANGUAGE else _read_table(folder, SOURCE_LANGUAGE) | table
 
 
 def _flatten(table, before=""):

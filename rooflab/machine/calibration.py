@@ -1,4 +1,4 @@
-"""Calibrations: how much of a roof is reached, from timings of your own or published ones."""
+"""How much of a roof is reached, fitted to your own timings or to published ones."""
 
 import math
 import warnings
@@ -22,14 +22,13 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """What a library reaches on a machine: a roofline, and three numbers beside it.
+    """How much of a roofline a library reaches on a machine.
 
-    ``roof`` is the bound, as given. T = overhead + max(FLOPs / (eff_flops · peak),
-    bytes / (eff_bw · bandwidth)), with ``overhead`` in seconds a call. ``points`` were fitted;
-    half of them lie within ``median_error``, ``|predicted - measured|`` / measured.
-    ``low`` and ``high`` are what measured / predicted lies between for points left out of the fit,
-    in ``coverage`` of cases; with them, ``matmul`` and ``elementwise`` predict with an interval,
-    as a GPUCalibration does. ``dtype`` is what was fitted.
+    ``roof`` is the bound. T = overhead + max(FLOPs / (eff_flops · peak), bytes / (eff_bw ·
+    bandwidth)), with ``overhead`` in seconds per call. The fit used ``points`` timings in
+    ``dtype``, half of which lie within ``median_error``, ``|predicted - measured|`` / measured.
+    For a timing left out of the fit, measured / predicted lies between ``low`` and ``high`` in a
+    share ``coverage`` of cases. ``matmul`` and the like predict with this interval.
 
     >>> fit = Calibration(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
     >>> fit.seconds(Cost(flops=1e9, bytes=1e9))
@@ -64,45 +63,45 @@ class Calibration:
         )
 
     def seconds(self, cost):
-        """The predicted time of one call of this Cost, in seconds; broadcasts as the Cost does."""
+        """Return the predicted seconds of one call of this Cost; broadcasts as the Cost does."""
         return self.overhead + self.effective.estimate(cost).lower
 
     def predict(self, cost, dtype=None):
-        """The predicted time of one call with its interval, as a Prediction.
+        """Return the predicted time of one call with its interval, as a Prediction.
 
-        The interval is that of the points when each is left out of the fit. The errors of several
-        predictions are taken to go together. Raises ValueError where no points were fitted, and for
-        a ``dtype`` that was not.
+        The interval is that of points left out of the fit, one at a time. Several predictions are
+        assumed to err together. Raises ValueError if no points were fitted, or not this ``dtype``.
         """
         if dtype is not None:
             self._check_dtype(dtype)
         if self.low is None:
             raise ValueError(
-                "this calibration was not fitted, and knows no interval; use calibrate(...)"
+                "this calibration was not fitted, so has no interval; use calibrate(...)"
             )
         seconds = self.seconds(cost)
         basis = f"fitted to {self.points} points on this machine"
         return Prediction(seconds, seconds * self.low, seconds * self.high, self.coverage, basis)
 
     def matmul(self, B, D, F, dtype=None, weight_itemsize=None):
-        """The Prediction for X[B, D] · W[D, F], of the dtype that was fitted.
+        """Return the Prediction for X[B, D] · W[D, F] in the fitted dtype.
 
-        W may be stored in fewer bytes an element, ``weight_itemsize``; no coverage is claimed then.
+        If W is stored in another number of bytes per element, ``weight_itemsize``, the prediction
+        claims no coverage.
         """
         dtype = self._check_dtype(dtype)
         cost, size = matmul(B, D, F, dtype), itemsize(dtype)
         if weight_itemsize in (None, size):
             return self.predict(cost)
         saved = (size - check_number(weight_itemsize, "weight_itemsize")) * D * F
-        found = self.predict(Cost(cost.flops, cost.bytes - saved))
-        told = f"{found.basis}; none with {8 * weight_itemsize:.3g}-bit weights"
-        return replace(found, coverage=None, basis=told)
+        prediction = self.predict(Cost(cost.flops, cost.bytes - saved))
+        basis = f"{prediction.basis}; none with {8 * weight_itemsize:.3g}-bit weights"
+        return replace(prediction, coverage=None, basis=basis)
 
     def elementwise(self, rows, width, kind="add", dtype=None):
-        """The Prediction for a residual add, a norm or an activation over rows, by its ``kind``.
+        """Return the Prediction for a residual add, a norm or an activation over rows.
 
-        Kinds are those of ``GPUCalibration.elementwise``. By the bytes alone: the interval is that
-        of the matmuls that were fitted.
+        ``kind`` is as for ``GPUCalibration.elementwise``. Only the bytes count, and the interval is
+        that of the fitted matmuls.
         """
         check_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
@@ -112,69 +111,72 @@ class Calibration:
     def attention(
         self, batch, new, cached, heads, kv_heads, head_dim, dtype=None, kv_itemsize=2
     ):  # fmt: skip
-        """The Prediction for fused attention, by its FLOPs and bytes; no coverage is claimed.
+        """Return the Prediction for fused attention from its FLOPs and bytes, without coverage.
 
         Arguments are those of ``GPUCalibration.attention``.
         """
         tokens, keys, size = batch * new, cached + new, itemsize(self._check_dtype(dtype))
-        met = batch * (cached * new + new * (new + 1) / 2)
+        pairs = batch * (cached * new + new * (new + 1) / 2)
         moved = 2 * size * tokens * heads * head_dim
         moved = moved + 2 * kv_itemsize * batch * keys * kv_heads * head_dim
-        found = self.predict(Cost((4 * head_dim + SOFTMAX_FLOPS) * heads * met, moved))
-        return replace(found, coverage=None, basis=f"{found.basis}; no attention among them")
+        prediction = self.predict(Cost((4 * head_dim + SOFTMAX_FLOPS) * heads * pairs, moved))
+        basis = f"{prediction.basis}; no attention among them"
+        return replace(prediction, coverage=None, basis=basis)
 
     def all_reduce(self, *sizes, **links):
-        """Raise ValueError: timings of one machine tell nothing of what several send."""
-        raise ValueError("no all-reduce was measured on this machine; calibrate a GPU by its name")
+        """Raise ValueError, because timings of one machine say nothing about links."""
+        raise ValueError("this machine's timings have no all-reduce; calibrate a GPU by its name")
 
     all_gather = transfer = all_reduce
 
     def total(self, parts):
-        """The sum of predictions, with the interval of a sum: see Prediction.total."""
+        """Return the sum of predictions with its interval, as Prediction.total does."""
         return Prediction.total(parts)
 
     def _check_dtype(self, dtype):
         dtype = dtype or self.dtype
         if dtype is None:
-            raise ValueError("which dtype? Pass dtype=, or calibrate(..., dtype=)")
+            raise ValueError(
+                "the dtype is unknown; pass dtype=, or fit with calibrate(..., dtype=)"
+            )
         dtype = read_dtype(dtype)
         if self.dtype not in (None, dtype):
             raise ValueError(
-                f"{self.dtype} was fitted, not {dtype}; measure it, and calibrate(dtype={dtype!r})"
+                f"{self.dtype} was fitted, not {dtype}; measure {dtype} and calibrate(dtype={dtype!r})"
             )
         return dtype
 
 
 def calibrate(source, roof=None, *, dtype=None, software=None):
-    """What predicts real times: your own timings fitted, or the constants of a GPU that was timed.
+    """Return a predictor of real times, fitted to your own timings or to those of a GPU.
 
     Parameters
     ----------
     source : Measurements, pairs (Cost, seconds), or a GPU's name or Chip
-        Of Measurements, the best samples of the sweep are fitted, which a busy machine spoils
-        least; a pair may hold arrays that broadcast. A GPU takes constants that were fitted to
+        From Measurements, the fit takes the best samples of the sweep, which other work disturbs
+        least. A pair may hold arrays that broadcast. A GPU has constants that were fitted to
         published timings: see GPUCalibration.
     roof : Roofline or Chip, optional
-        The bound to compare timings with, such as a data sheet's; the measured one otherwise.
+        The bound to compare timings with, such as a data sheet's; by default, the measured one.
     dtype : str, optional
-        Which sweep, and which peak of a Chip; the first dtype that was swept otherwise.
+        Which sweep, and which peak of a Chip; by default, the first dtype of the sweep.
     software : str, optional
-        Whose kernels a GPU runs: "vLLM 2026" unless given, or "PyTorch 2024". The same card runs
-        the same matmul a tenth faster with the newer.
+        Whose kernels a GPU runs: "vLLM 2026" (the default) or "PyTorch 2024". The same card runs
+        the same matmul a tenth faster with the newer software.
 
-    Returns a Calibration of timings, a GPUCalibration of a GPU.
+    Returns a Calibration for timings, or a GPUCalibration for a GPU.
 
-    The fit is of log(predicted / measured), so that a microsecond counts as much as a second. Its
-    loss bends little for outliers: soft L1 first, then Cauchy at the scale of the residuals. An
-    efficiency above 1 says that data came from a cache, or that the bound is too low. The overhead
+    The fit minimises log(predicted / measured), so that microseconds count as much as seconds. Its
+    loss gives outliers little weight: soft L1 first, then Cauchy at the scale of the residuals. An
+    efficiency above 1 means that data came from a cache, or that the bound is too low. The overhead
     lies between the time of the measured call that does next to nothing (0 without one) and the
-    quickest point. Fitting needs SciPy, and warns where the points leave the overhead open.
+    quickest point. Fitting needs SciPy, and warns if the points do not determine the overhead.
 
-    Raises ValueError where fewer than three points lie on a side of the ridge, where those on the
-    memory's side all move about the same bytes, or where one term decides every point. Fit shapes
-    like those you predict: a three-parameter model does not extrapolate far. Of a GPU it raises
-    ValueError for one that is not NVIDIA's, or that lacks a figure or has one not confirmed, and
-    for software that was not timed.
+    Raises ValueError if fewer than three points lie on one side of the ridge, if those on the
+    memory's side all move about the same bytes, or if one term decides every point. Fit shapes
+    like those you predict: a three-parameter model does not extrapolate far. For a GPU, raises
+    ValueError if it is not NVIDIA's, if a figure is missing or unconfirmed, or if the software was
+    not timed.
 
     >>> truth = Calibration(Roofline(1e12, 1e11), 0.8, 0.5, 1e-5)
     >>> cost = Cost(1e9, np.geomspace(1e6, 1e10, 12))
@@ -186,10 +188,12 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     """
     if isinstance(source, (str, Chip)):
         if roof is not None or dtype is not None:
-            raise ValueError("a GPU is calibrated whole: leave out roof= and dtype=")
+            raise ValueError("a GPU's calibration covers all dtypes: leave out roof= and dtype=")
         return find_gpu_calibration(source, software)
     if software is not None:
-        raise ValueError("software= is for a GPU by its name; your own timings have their own")
+        raise ValueError(
+            "software= goes with a GPU's name; your own timings ran their own software"
+        )
     dtype = None if dtype is None else read_dtype(dtype)
     least = 0.0
     if isinstance(source, Measurements):
@@ -199,53 +203,52 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     else:
         pairs = source
     roof = _check_roof(roof, dtype)
-    flops, moved, taken = _collect_points(pairs)
+    flops, moved, seconds = _collect_points(pairs)
     T_math, T_comms = flops / roof.peak_flops, moved / roof.bandwidth
     compute = T_math >= T_comms
     for side, count in (("compute", compute.sum()), (roof.channel, (~compute).sum())):
         if count < MIN_POINTS:
             raise ValueError(
-                f"calibrate needs at least {MIN_POINTS} {side}-bound points and got {count} of "
-                f"{len(taken)}; the ridge is {roof.ridge:.3g} FLOP/byte: measure shapes of "
+                f"calibrate needs at least {MIN_POINTS} {side}-bound points, got {count} of "
+                f"{len(seconds)}; the ridge is {roof.ridge:.3g} FLOP/byte: measure shapes of "
                 f"{'higher' if side == 'compute' else 'lower'} intensity too"
             )
     spread = T_comms[~compute]
     if spread.max() < 2 * spread.min():
         raise ValueError(
-            f"all {roof.channel}-bound points move about the same bytes, so that their time could "
-            "as well be overhead; measure another size too, such as a weight of other D and F"
+            f"all {roof.channel}-bound points move about the same bytes, so their time could just "
+            "as well be overhead; measure another size too, such as a weight with other D and F"
         )
-    eff_flops, eff_bw, overhead = _fit_efficiencies(T_math, T_comms, taken, compute, least)
+    eff_flops, eff_bw, overhead = _fit_efficiencies(T_math, T_comms, seconds, compute, least)
     T_math, T_comms = T_math / eff_flops, T_comms / eff_bw
     predicted = overhead + np.maximum(T_math, T_comms)
     for name, mine, other in (("eff_flops", T_math, T_comms), ("eff_bw", T_comms, T_math)):
         if np.sum((mine >= other) & (mine > 0.2 * predicted)) < 2:
             raise ValueError(
-                f"these points do not determine {name}: its term decides fewer than two of them, "
-                "the rest is overhead or the other term; measure larger shapes on both sides of "
-                "the ridge, on a machine with nothing else to do"
+                f"these points do not determine {name}: its term decides fewer than two of them; "
+                "in the rest, overhead or the other term does. Measure larger shapes on both sides "
+                "of the ridge, with no other program running"
             )
-    error = float(np.median(np.abs(predicted - taken) / taken))
+    error = float(np.median(np.abs(predicted - seconds) / seconds))
     math_decides = T_math >= T_comms
     slopes = np.column_stack([
         np.where(math_decides, -T_math, 0),
         np.where(math_decides, 0, -T_comms),
-        np.full(len(taken), taken.min()),
+        np.full(len(seconds), seconds.min()),
     ]) / predicted[:, None]  # fmt: skip
-    residuals = np.log(taken / predicted)
+    residuals = np.log(seconds / predicted)
     if not least:
-        _warn_if_open(overhead, slopes, residuals, taken.min())
+        _warn_if_open(overhead, slopes, residuals, seconds.min())
     low, high, coverage = _leave_one_out(slopes, residuals)
     return Calibration(
-        roof, eff_flops, eff_bw, overhead, len(taken), error, low, high, coverage, dtype
+        roof, eff_flops, eff_bw, overhead, len(seconds), error, low, high, coverage, dtype
     )
 
 
 def _warn_if_open(overhead, slopes, residuals, quickest):
-    """Warn where the overhead might as well be 0, by two standard errors, and matters by 1%."""
-    scale = 1.4826 * np.median(
-        np.abs(residuals)
-    )  # a standard deviation that outliers hardly change
+    """Warn if the overhead is within two standard errors of 0 and these exceed 1% of a time."""
+    # This estimate of the standard deviation hardly depends on outliers.
+    scale = 1.4826 * np.median(np.abs(residuals))
     error = 2 * scale * math.sqrt(np.linalg.pinv(slopes.T @ slopes)[2, 2]) * quickest
     if overhead < error and error > 0.01 * quickest:
         warnings.warn(
@@ -257,11 +260,11 @@ def _warn_if_open(overhead, slopes, residuals, quickest):
 
 
 def _leave_one_out(slopes, residuals):
-    """Bounds of measured / predicted for points left out of the fit, and how often they hold.
+    """Return bounds of measured / predicted for points left out of the fit, and their coverage.
 
-    Nothing is fitted again: a residual divided by 1 - its leverage is the residual of a linear fit
-    to the other points. A new point falls between the k-th of n ordered points from both ends in
-    (n+1-2k)/(n+1) of cases.
+    This needs no new fit: a residual divided by 1 - its leverage is the residual from a linear fit
+    to the other points. A new point falls between the k-th smallest and the k-th largest of n
+    points in (n+1-2k)/(n+1) of cases.
     """
     leverage = np.einsum("ij,jk,ik->i", slopes, np.linalg.pinv(slopes.T @ slopes), slopes)
     ordered = np.exp(np.sort(residuals / np.maximum(1 - leverage, 0.1)))
@@ -276,7 +279,7 @@ def _select_sweep(measurements, dtype):
     chosen = dtype or next(iter(dtypes), None)
     if chosen not in dtypes:
         raise ValueError(
-            f"no sweep of dtype {chosen!r} was measured; there is: {', '.join(dtypes) or 'none'}"
+            f"there is no sweep of dtype {chosen!r}, only of: {', '.join(dtypes) or 'none'}"
         )
     return [(timing.cost, timing.best) for timing in sweep if timing.dtype == chosen], chosen
 
@@ -284,7 +287,9 @@ def _select_sweep(measurements, dtype):
 def _check_roof(roof, dtype):
     if isinstance(roof, Chip):
         if dtype is None:
-            raise ValueError(f'which peak of {roof.name}? Pass chip.roofline("fp32"), or dtype=')
+            raise ValueError(
+                f'{roof.name} has a peak per dtype; pass chip.roofline("fp32") or dtype='
+            )
         roof = roof.roofline(dtype)
     if not isinstance(roof, Roofline) or np.ndim(roof.ridge):
         raise ValueError(f"roof must be a Chip or a Roofline of two numbers, got {roof!r}")
@@ -294,13 +299,13 @@ def _check_roof(roof, dtype):
 def _collect_points(pairs):
     columns = []
     try:
-        listed = [(cost, seconds) for cost, seconds in pairs]
+        pairs = [(cost, seconds) for cost, seconds in pairs]
     except TypeError:
         raise ValueError(
             "calibrate takes Measurements, a list of pairs (Cost, seconds) or a GPU's name, "
             f"got {type(pairs).__name__}"
         ) from None
-    for place, (cost, seconds) in enumerate(listed):
+    for place, (cost, seconds) in enumerate(pairs):
         if not isinstance(cost, Cost):
             raise ValueError(f"pair {place} must be (Cost, seconds), got {cost!r}")
         seconds = check_number(seconds, f"the seconds of pair {place}")
@@ -314,27 +319,27 @@ def _collect_points(pairs):
     return (np.concatenate(column).astype(float) for column in zip(*columns, strict=True))
 
 
-def _fit_efficiencies(T_math, T_comms, taken, compute, least):
-    from scipy.optimize import least_squares  # imported here: loading it takes half a second
+def _fit_efficiencies(T_math, T_comms, seconds, compute, least):
+    from scipy.optimize import least_squares  # imported here because loading takes half a second
 
-    # The overhead is fitted in units of the quickest point, which it cannot exceed. It may be 0, so
-    # its logarithm would not do.
-    unit = taken.min()
+    # The unit of the overhead is the quickest point, which it cannot exceed. It can be 0, so the fit
+    # does not use its logarithm, as it does for the efficiencies.
+    unit = seconds.min()
     least = min(least / unit, 0.99)
     lowest = np.array([*np.log([1e-4, 1e-4]), least])
     highest = np.array([*np.log([1e3, 1e3]), 1.0])
 
     def residuals(x):
         slower = np.maximum(T_math / np.exp(x[0]), T_comms / np.exp(x[1]))
-        return np.log((x[2] * unit + slower) / taken)
+        return np.log((x[2] * unit + slower) / seconds)
 
     def solve(start, loss, scale):
         start = np.clip(start, lowest + 1e-6, highest - 1e-6)
         return least_squares(residuals, start, bounds=(lowest, highest), loss=loss, f_scale=scale)
 
-    # The larger of two terms has several local minima, so the fit starts from several places.
-    reached = [
-        np.log(np.quantile((T / taken)[side], share))
+    # A maximum of two terms has several local minima, so the fit starts from several places.
+    efficiencies = [
+        np.log(np.quantile((T / seconds)[side], share))
         for T, side, share in (
             (T_math, compute, 0.5), (T_math, compute, 0.9),
             (T_comms, ~compute, 0.5), (T_comms, ~compute, 0.9),
@@ -342,11 +347,11 @@ def _fit_efficiencies(T_math, T_comms, taken, compute, least):
     ]  # fmt: skip
     starts = [
         (a, b, least + (1 - least) * share)
-        for a in reached[:2]
-        for b in reached[2:]
+        for a in efficiencies[:2]
+        for b in efficiencies[2:]
         for share in (0.01, 0.5)
     ]
     rough = min((solve(start, "soft_l1", 0.1) for start in starts), key=lambda fit: fit.cost)
     scale = max(1.5 * float(np.median(np.abs(residuals(rough.x)))), 1e-3)
-    found = solve(rough.x, "cauchy", scale).x
-    return float(np.exp(found[0])), float(np.exp(found[1])), float(found[2] * unit)
+    log_flops, log_bw, overhead = solve(rough.x, "cauchy", scale).x
+    return float(np.exp(log_flops)), float(np.exp(log_bw)), float(overhead * unit)

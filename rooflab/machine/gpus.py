@@ -1,6 +1,6 @@
-"""Times of kernels on a GPU, predicted from its data sheet and constants fitted to real ones.
+"""Predict the times of kernels on a GPU from its data sheet and constants fitted to timings.
 
-Constants belong to software too: a library of another year runs the same kernel in another time.
+Constants belong to software too, since newer libraries run the same kernel faster.
 """
 
 import functools
@@ -21,10 +21,10 @@ GPUS_TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
 PASSES = {"all_reduce": 2, "all_gather": 1}
 TOPOLOGIES = ("switch", "pairs")
-# How the table joins the chips of a node, and which of these topologies that is.
+# Maps the topology of a node in the table of chips to one of TOPOLOGIES.
 TIMED_TOPOLOGIES = {"switch": "switch", "all-pairs": "pairs"}
 
-# How the table of constants is ordered: software, GPU, kernel, variant.
+# The kernels and variants of the table of constants, and how a basis names them.
 KERNEL_NAMES = {
     "matmul": {"bf16": "16-bit matmuls", "fp8": "fp8 matmuls"},
     "elementwise": {
@@ -34,47 +34,42 @@ KERNEL_NAMES = {
     "all_reduce": {}, "all_gather": {},
 }  # fmt: skip
 
-# Each regime has its own interval: what decides the time also decides how well it is predicted.
-MATMUL_REGIMES = ("memory", "few waves", "many waves")
-SHORT_REGIMES = ("short", "long")
-LINK_REGIMES = ("latency", "bandwidth", "network")
-FEW_WAVES = 3  # waves of thread blocks
-SHORT_SECONDS = (
-    5e-6  # seconds; timings of row kernels are in whole microseconds, coarse for shorter ones
-)
-SHORT_CALLS = 2  # attention that takes no longer than so many of its overheads is short
+# Each regime has its own interval, because predictions are better in some regimes than in others.
+FEW_WAVES = 3  # up to so many waves of thread blocks, a matmul is in the regime of few waves
+SHORT_SECONDS = 5e-6  # shorter row kernels are timed coarsely, in whole microseconds
+SHORT_CALLS = 2  # attention that takes less than so many overheads is short
 
 
 def find_gpu_calibration(name, software=None):
-    """The GPUCalibration of a GPU, ready to predict its kernels' times with intervals.
+    """Return the GPUCalibration of a GPU, which predicts the times of its kernels.
 
     Parameters
     ----------
     name : str or Chip
-        A GPU that was timed (A100 80GB SXM, H100 SXM; for matmuls also L40S), or any other NVIDIA
-        GPU of which peak, bandwidth, multiprocessors and threads are known: then with the constants
-        of the one whose multiprocessors compute most alike, and without claiming coverage.
+        A timed GPU (A100 80GB SXM, H100 SXM; for matmuls also L40S), or any other NVIDIA GPU whose
+        peak, bandwidth, multiprocessors and threads are known. The latter takes the constants of
+        the timed GPU whose multiprocessors have the most similar speed, and claims no coverage.
     software : str, optional
-        Whose kernels: "vLLM 2026" unless given, or "PyTorch 2024", timed by vidur's authors.
+        Whose kernels: "vLLM 2026" (the default), or "PyTorch 2024", timed by vidur's authors.
 
-    Raises ValueError for software that was not timed, for a chip that lacks a figure or whose
-    figures are not confirmed, and for one that is no NVIDIA GPU.
+    Raises ValueError for software that was not timed, for a chip with a missing or unconfirmed
+    figure, and for one that is not an NVIDIA GPU.
 
     >>> a100 = find_gpu_calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
     Prediction(298 µs, 90% between 266 µs and 385 µs: fitted to vLLM 0.14.0's 16-bit matmuls on A100
     80GB SXM, 2026)
     """
-    whole, timed = chip(name), list(_all_fits())
-    software = timed[0] if software is None else software
-    if software not in timed:
-        there = " and ".join(map(repr, timed))
-        raise ValueError(f"software={software!r} was not timed; there are {there}")
+    whole, timed_software = chip(name), list(_all_fits())
+    software = timed_software[0] if software is None else software
+    if software not in timed_software:
+        choices = " and ".join(map(repr, timed_software))
+        raise ValueError(f"software={software!r} was not timed; there are {choices}")
     gpu = gpu_figures(whole)
-    like = _nearest_gpu(gpu, _timed_gpus(software))
+    nearest = _nearest_gpu(gpu, _timed_gpus(software))
     if whole.on_chip is None:
-        gpu = replace(gpu, cache=float(chip(like).on_chip))
-    return GPUCalibration(whole, gpu, like, software)
+        gpu = replace(gpu, cache=float(chip(nearest).on_chip))
+    return GPUCalibration(whole, gpu, nearest, software)
 
 
 @dataclass(frozen=True, repr=False)
@@ -82,9 +77,9 @@ class GPUCalibration:
     """Predicts how long matmuls, row kernels, attention and collectives take on a GPU.
 
     Every method broadcasts over its sizes and returns a Prediction, whose basis names GPU, library
-    and year; ``total`` adds them up. Nine of ten measurements fall in an interval where kernels of
-    this very GPU, software, dtype and size were timed; elsewhere ``coverage`` is None. ``like`` is
-    the timed GPU that computes most alike, and ``software`` whose kernels these are.
+    and year; ``total`` adds them up. If this very GPU, software, dtype and size were timed, nine of
+    ten measurements fall in the interval; otherwise ``coverage`` is None. ``nearest_gpu`` is the
+    timed GPU of the most similar speed, and ``software`` names the kernels.
     """
 
     chip: Chip
@@ -93,106 +88,100 @@ class GPUCalibration:
     software: str
 
     def __repr__(self):
-        whose = "" if self.is_timed else f", by the constants of {self.nearest_gpu}"
-        return f"GPUCalibration({self.chip.name}, {self.software}{whose})"
+        source = "" if self.is_timed else f", by the constants of {self.nearest_gpu}"
+        return f"GPUCalibration({self.chip.name}, {self.software}{source})"
 
     def matmul(self, B, D, F, dtype="bf16", weight_itemsize=None):
-        """The time of X[B, D] · W[D, F] as a library multiplies it, a call of its own.
+        """Return the time of X[B, D] · W[D, F] as one library call.
 
-        Of 8 bits it includes narrowing X from 16; the result has 16. For a dtype that was not timed
-        the peak and the bytes are its own. A W that is stored narrower, in ``weight_itemsize``
-        bytes an element with its share of a scale, is widened on the chip: no such kernel was
-        timed, so that the interval begins at the bound.
+        In 8 bits, this includes narrowing X from 16 bits; the result has 16. A dtype that was not
+        timed counts with its own peak and bytes. A narrower W, stored in ``weight_itemsize`` bytes
+        per element with its share of a scale, is widened on the chip. No such kernel was timed, so
+        the interval begins at the bound.
         """
         B, D, F = check_sizes(B=B, D=D, F=F)
         dtype = read_dtype(dtype)
         size = itemsize(dtype)
-        stored = (
-            size if weight_itemsize is None else check_number(weight_itemsize, "weight_itemsize")
-        )
-        gpu = self.gpu if size == 2 else replace(self.gpu, peak=_confirmed_peak(self.chip, dtype))
-        of = self._find_fit(
-            "matmul", "fp8" if size < 2 and self._is_timed("matmul", "fp8") else "bf16"
-        )
-        seconds, regime = time_matmul(gpu, of.constants, B, D, F, size, stored)
-        why = [] if dtype in of.dtypes else [f"no {dtype} matmul was timed"]
+        stored = size
+        if weight_itemsize is not None:
+            stored = check_number(weight_itemsize, "weight_itemsize")
+        variant = "fp8" if size < 2 and self._is_timed("matmul", "fp8") else "bf16"
+        fit, gpu = self._find_fit("matmul", variant), self._gpu_for(dtype)
+        seconds, regime = time_matmul(gpu, fit.constants, B, D, F, size, stored)
+        caveats = [] if dtype in fit.dtypes else [f"no {dtype} matmul was timed"]
         if stored == size:
-            return self._prediction(of, seconds, regime, why, B=B, D=D, F=F)
-        why.append(f"no kernel with {8 * stored:.3g}-bit weights was timed")
-        found = self._prediction(of, seconds, regime, why, B=B, D=D, F=F)
+            return self._prediction(fit, seconds, regime, caveats, B=B, D=D, F=F)
+        caveats.append(f"no kernel with {8 * stored:.3g}-bit weights was timed")
+        prediction = self._prediction(fit, seconds, regime, caveats, B=B, D=D, F=F)
         moved = stored * D * F + size * (B * D + B * F)
         bound = self.chip.roofline(dtype).estimate(Cost(2 * B * D * F, moved)).lower
-        return replace(found, low=bound)
+        return replace(prediction, low=bound)
 
     def elementwise(self, rows, width, kind="add", dtype="bf16"):
-        """The time of a kernel over rows of this width.
+        """Return the time of a kernel over rows of this width.
 
-        ``kind`` is "add" (two read, one written), "rms_norm" or "layer_norm" of each row (one read,
-        one written), "gated_activation" (gate and up read, their product written, ``width`` each)
-        or "activation" (one read, one written). LayerNorm and activations without a gate were not
-        timed: they go by their bytes and the constants of RMSNorm and of gated ones.
+        ``kind`` is "add" (reads two rows, writes one), "rms_norm" or "layer_norm" (reads one,
+        writes one), "gated_activation" (reads gate and up, writes their product, ``width`` each) or
+        "activation" (reads one, writes one). LayerNorm and activations without a gate were not
+        timed: they go by their bytes and the constants of RMSNorm and of gated activations.
         """
         gpu_kernels.check_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
         dtype = read_dtype(dtype)
-        alike = gpu_kernels.TIMED_KINDS.get(kind, kind)
-        of = self._find_fit("elementwise", alike)
-        seconds, regime = time_row_kernel(
-            self.gpu, of.constants, rows, width, itemsize(dtype), kind
-        )
-        why = [] if dtype in of.dtypes else [f"no {dtype} kernel was timed"]
-        if alike != kind:
-            spoken = kind.replace("_", " "), alike.replace("_", " ")
-            why.append("no {} was timed: by its bytes and the constants of {}s".format(*spoken))
-        return self._prediction(of, seconds, regime, why, rows=rows, width=width)
+        timed_kind = gpu_kernels.TIMED_KINDS.get(kind, kind)
+        fit, size = self._find_fit("elementwise", timed_kind), itemsize(dtype)
+        seconds, regime = time_row_kernel(self.gpu, fit.constants, rows, width, size, kind)
+        caveats = [] if dtype in fit.dtypes else [f"no {dtype} kernel was timed"]
+        if timed_kind != kind:
+            words = kind.replace("_", " "), timed_kind.replace("_", " ")
+            caveats.append("no {} was timed: by its bytes and the constants of {}s".format(*words))
+        return self._prediction(fit, seconds, regime, caveats, rows=rows, width=width)
 
     def attention(
         self, batch, new, cached, heads, kv_heads, head_dim, dtype="bf16", kv_itemsize=2
     ):  # fmt: skip
-        """The time of fused attention: ``new`` tokens of each sequence after ``cached`` ones.
+        """Return the time of fused attention: ``new`` tokens of each sequence after ``cached`` ones.
 
-        As vLLM calls it, which puts K and V of the new tokens into a cache of pages and masks what
-        comes later. ``heads`` of queries share ``kv_heads`` of K and V, of ``head_dim`` elements
-        each, which take ``kv_itemsize`` bytes in the cache. One token after others is a decoding
-        step, many after none a prefill; other passes were not timed.
+        This is vLLM's attention, which puts K and V of the new tokens into a paged cache and masks
+        later tokens. ``heads`` query heads share ``kv_heads`` heads of K and V, of ``head_dim``
+        elements each, which take ``kv_itemsize`` bytes in the cache. One new token is a decoding
+        step; many after none are a prefill. Other passes were not timed.
         """
         batch, new, heads = check_sizes(batch=batch, new=new, heads=heads)
         kv_heads, head_dim = check_sizes(kv_heads=kv_heads, head_dim=head_dim)
         cached = check_number(cached, "cached", above=False)
         dtype = read_dtype(dtype)
         decoding = np.all(np.asarray(new) == 1)
-        of = self._find_fit("attention", "decode" if decoding else "prefill")
-        gpu = (
-            self.gpu
-            if itemsize(dtype) == 2
-            else replace(self.gpu, peak=_confirmed_peak(self.chip, dtype))
+        fit, gpu = (
+            self._find_fit("attention", "decode" if decoding else "prefill"),
+            self._gpu_for(dtype),
         )
         seconds, regime = time_attention(
-            gpu, of.constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize
+            gpu, fit.constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize
         )
-        why = [] if dtype in of.dtypes else [f"no {dtype} attention was timed"]
+        caveats = [] if dtype in fit.dtypes else [f"no {dtype} attention was timed"]
         if kv_itemsize != 2:
-            why.append(f"no cache of {8 * kv_itemsize:.3g} bits was timed")
+            caveats.append(f"no cache of {8 * kv_itemsize:.3g} bits was timed")
         return self._prediction(
-            of, seconds, regime, why, batch=batch, new=new, cached=cached, heads=heads,
+            fit, seconds, regime, caveats, batch=batch, new=new, cached=cached, heads=heads,
             kv_heads=kv_heads, head_dim=head_dim, tokens=batch * (new + cached),
         )  # fmt: skip
 
     def all_reduce(self, size, gpus, topology="switch", gpus_per_node=None):
-        """The time of an all-reduce of ``size`` bytes on each of ``gpus`` GPUs.
+        """Return the time of an all-reduce of ``size`` bytes on each of ``gpus`` GPUs.
 
-        ``topology`` is "switch" where NVSwitch joins all GPUs of a node, "pairs" where NVLink joins
-        two and the host the rest. ``gpus_per_node``, where it is fewer than ``gpus``, puts a
-        network between: timed on A100 nodes alone, and of that network only. No interval begins
-        before what the links take at least, with sums in a switch that can add up
-        (``roofkit.network.all_reduce``). Raises ValueError for more GPUs at a switch than it joins.
+        ``topology`` is "switch" if NVSwitch joins all GPUs of a node, and "pairs" if NVLink joins
+        two and the host the rest. With fewer ``gpus_per_node`` than ``gpus``, a network joins the
+        nodes; only the network of one kind of A100 node was timed. No interval begins below the
+        links' bound, ``roofkit.network.all_reduce``, in which a switch adds up if it can. Raises
+        ValueError for more GPUs than a switch joins.
         """
         return self._collective("all_reduce", size, gpus, topology, gpus_per_node)
 
     def all_gather(self, size, gpus, topology="switch"):
-        """The time to gather ``size`` bytes, each GPU's part of them, on all of ``gpus`` GPUs.
+        """Return the time to gather ``size`` bytes, a part from each GPU, on all ``gpus`` GPUs.
 
-        Timed at switches alone. Arguments and errors are those of ``all_reduce``.
+        Only timed at switches. Arguments and errors are those of ``all_reduce``.
         """
         return self._collective("all_gather", size, gpus, topology, None)
 
@@ -200,85 +189,86 @@ class GPUCalibration:
         size, gpus = check_sizes(size=size, gpus=gpus)
         if np.ndim(gpus) or gpus < 2 or gpus % 1:
             raise ValueError(f"gpus must be a whole number of at least 2, got {gpus!r}")
-        together = gpus if gpus_per_node is None else min(gpus, gpus_per_node)
-        link = name_link(topology, gpus, together)
+        per_node = gpus if gpus_per_node is None else min(gpus, gpus_per_node)
+        link = name_link(topology, gpus, per_node)
         layout = self.chip.interconnect
-        if topology == "switch" and layout and layout.largest and together > layout.largest:
+        if topology == "switch" and layout and layout.largest and per_node > layout.largest:
             raise ValueError(
-                f"a switch joins at most {layout.largest} {self.chip.name}, got {together}; for "
+                f"a switch joins at most {layout.largest} {self.chip.name}, got {per_node}; for "
                 "more, give gpus_per_node="
             )
         bus = None
         if self._is_timed(kernel, link):
-            of = self._find_fit(kernel, link)
-            bus = scale_bus(of.constants["bus"], link, chip(of.gpu), self.chip)
+            fit = self._find_fit(kernel, link)
+            bus = scale_bus(fit.constants["bus"], link, chip(fit.gpu), self.chip)
         if bus is None:
             raise ValueError(
                 f"no {kernel.replace('_', '-')} between {self.chip.name} was timed over {link!r}, "
-                "and no figure is known to predict it by"
+                "and its data sheet has no figure to predict it from"
             )
-        constants = {**of.constants, "bus": bus}
+        constants = {**fit.constants, "bus": bus}
         seconds, regime = time_collective(constants, link, size, gpus, PASSES[kernel])
-        found = self._prediction(of, seconds, regime, [], size=size, gpus=gpus)
-        if (
-            not layout
-            or TIMED_TOPOLOGIES.get(layout.topology) != topology
-            or together > layout.largest
-        ):
-            return found
-        over = network.group(self.chip, together)
-        return _at_least(found, getattr(network, kernel)(size, over).seconds)
+        prediction = self._prediction(fit, seconds, regime, [], size=size, gpus=gpus)
+        if not layout or TIMED_TOPOLOGIES.get(layout.topology) != topology:
+            return prediction
+        if per_node > layout.largest:
+            return prediction
+        node = network.group(self.chip, per_node)
+        return _at_least(prediction, getattr(network, kernel)(size, node).seconds)
 
     def transfer(self, at_best, array=0.0, passes=0, group=None):
-        """The time of what a chip sends, where its links need ``at_best`` seconds at least.
+        """Return the time to send what takes a chip's links ``at_best`` seconds at least.
 
-        A collective that takes each chip's part of an ``array`` to all others in so many
-        ``passes`` is an all-gather or an all-reduce, if the ``group`` of chips is joined as those
-        that were timed. Everything else goes by these seconds, or those of such a collective
-        within each of several nodes, by the hops of the group and the overhead of a call, and
-        claims no coverage. No interval begins before ``at_best``.
+        A collective takes each chip's part of an ``array`` to all others in a number of ``passes``:
+        one for an all-gather, two for an all-reduce. If the ``group`` of chips is joined as timed
+        ones were, those timings predict it. Otherwise the time is ``at_best`` (or, with several
+        nodes, that of such a collective within a node if longer), plus the hops of the group and
+        the overhead of a call, without coverage. No interval begins below ``at_best``.
         """
         topology, longest = self._timed_topology(group), at_best
         if passes and topology:
             if passes == 1 and topology == "switch":
-                found = self.all_gather(array, group.per_node)
+                collective = self.all_gather(array, group.per_node)
             else:
-                found = self.all_reduce(array * passes / 2, group.per_node, topology)
-                found = found if passes == 2 else replace(found, coverage=None)
+                collective = self.all_reduce(array * passes / 2, group.per_node, topology)
+                if passes != 2:
+                    collective = replace(collective, coverage=None)
             if group.card is None:
-                return _at_least(found, at_best)
-            longest = larger(at_best, found.seconds)
+                return _at_least(collective, at_best)
+            longest = larger(at_best, collective.seconds)
         hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
         seconds = longest + hops + self._find_fit("matmul", "bf16").constants["overhead"]
         basis = "nothing that chips send over such links was timed: by the links' own figures"
         return Prediction(seconds, at_best, seconds * _widest_interval("all_reduce"), None, basis)
 
     def predict(self, cost, dtype="bf16"):
-        """The time of a kernel of which none like it was timed, such as a softmax, by its Cost.
+        """Return the time of a kernel unlike any timed one, such as a softmax, from its Cost.
 
-        By the shares of peak and bandwidth that matmuls reach and their overhead. The interval
-        goes from the bound to as late as any row kernel of a GPU that was not timed; no coverage
-        is claimed.
+        It goes by the overhead of matmuls and the shares of peak and bandwidth that they reach. The
+        interval begins at the bound and is as wide as that of any row kernel on a GPU that was not
+        timed, without coverage.
         """
-        ideal, of = self.chip.roofline(dtype), self._find_fit("matmul", "bf16")
-        its = of.constants
-        reached = Roofline(its["peak"] * ideal.peak_flops, its["bandwidth"] * ideal.bandwidth)
+        ideal, fit = self.chip.roofline(dtype), self._find_fit("matmul", "bf16")
+        constants = fit.constants
+        reached = Roofline(
+            constants["peak"] * ideal.peak_flops, constants["bandwidth"] * ideal.bandwidth
+        )
         bound = ideal.estimate(cost).lower
-        seconds = its["overhead"] + reached.estimate(cost).lower
-        basis = f"no kernel of this kind was timed: as {of.source}"
+        seconds = constants["overhead"] + reached.estimate(cost).lower
+        basis = f"no kernel of this kind was timed: as {fit.source}"
         return Prediction(seconds, bound, seconds * _widest_interval("elementwise"), None, basis)
 
     def total(self, parts):
-        """The sum of predictions, with the interval of a sum: see Prediction.total."""
+        """Return the sum of predictions with its interval, as Prediction.total does."""
         return Prediction.total(parts)
 
     @property
     def is_timed(self):
-        """True where kernels of this very GPU were timed with this software."""
+        """True if kernels of this very GPU were timed with this software."""
         return self.chip == chip(self.nearest_gpu)
 
     def _timed_topology(self, group):
-        """Return a node's ``topology`` as ``all_reduce`` names it; None for one not timed."""
+        """Return a node's topology as ``all_reduce`` names it; None if it was not timed."""
         layout = self.chip.interconnect
         if group is None or group.per_node == 1 or layout is None:
             return None
@@ -286,47 +276,52 @@ class GPUCalibration:
             return None
         return TIMED_TOPOLOGIES.get(layout.topology)
 
+    def _gpu_for(self, dtype):
+        """Return the figures of the GPU, with the peak of this dtype unless it has 16 bits."""
+        if itemsize(dtype) == 2:
+            return self.gpu
+        return replace(self.gpu, peak=_confirmed_peak(self.chip, dtype))
+
     def _is_timed(self, kernel, variant):
         return any(_timed_gpus(software, kernel, variant) for software in _all_fits())
 
     def _find_fit(self, kernel, variant):
-        """The _Fit that predicts this kernel: of this software and GPU, or those most alike."""
+        """Return the _Fit of the nearest GPU for this kernel, if possible of this software."""
         software = next(
-            each for each in (self.software, *_all_fits()) if _timed_gpus(each, kernel, variant)
+            name for name in (self.software, *_all_fits()) if _timed_gpus(name, kernel, variant)
         )
-        like = _nearest_gpu(self.gpu, _timed_gpus(software, kernel, variant))
-        return _read_fit(software, like, kernel, variant)
+        nearest = _nearest_gpu(self.gpu, _timed_gpus(software, kernel, variant))
+        return _read_fit(software, nearest, kernel, variant)
 
-    def _prediction(self, of, seconds, regime, why, **measured_sizes):
-        """The Prediction, with coverage where these very kernels were timed, else the reasons."""
-        if of.software != self.software:
-            why.append(f"none was timed with {self.software}")
-        if self.chip != chip(of.gpu):
-            why.append(f"no {self.chip.name} was timed")
-        beyond = bool(why)
-        for name, value in measured_sizes.items():
-            low, high = of.range.get(name, (-math.inf, math.inf))
+    def _prediction(self, fit, seconds, regime, caveats, **sizes):
+        """Return the Prediction, with coverage if there are no caveats, else with these."""
+        if fit.software != self.software:
+            caveats.append(f"none was timed with {self.software}")
+        if self.chip != chip(fit.gpu):
+            caveats.append(f"no {self.chip.name} was timed")
+        beyond = bool(caveats)
+        for name, value in sizes.items():
+            low, high = fit.range.get(name, (-math.inf, math.inf))
             outside = (np.asarray(value) < low) | (np.asarray(value) > high)
             if outside.any():
-                why.append(f"{name} beyond {low:,} to {high:,}")
+                caveats.append(f"{name} beyond {low:,} to {high:,}")
             beyond = beyond | outside
-        own, other = (np.array(each)[regime] for each in (of.interval, of.other_interval))
+        own, other = (np.array(ends)[regime] for ends in (fit.interval, fit.other_interval))
         low, high = np.moveaxis(np.where(np.asarray(beyond)[..., None], other, own), -1, 0)
         values = [seconds, seconds * low, seconds * high]
         if not np.ndim(seconds):
             values = [float(value) for value in values]
-        basis = "; ".join([f"fitted to {of.source}", *why])
-        if why:
+        basis = "; ".join([f"fitted to {fit.source}", *caveats])
+        if caveats:
             return Prediction(*values, None, basis)
-        # Where no whole layers were timed, errors of two kernels are taken to go together fully.
-        return Prediction(
-            *values, COVERAGE, basis, _read_table()["correlation"].get(of.software, 1.0)
-        )
+        # If no whole layers were timed, two kernels are assumed to err fully together.
+        correlation = _read_table()["correlation"].get(fit.software, 1.0)
+        return Prediction(*values, COVERAGE, basis, correlation)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Constants of one kernel, with what they were fitted to and how far off they may be."""
+    """Constants of one kernel, the timings they were fitted to, and their intervals."""
 
     software: str
     gpu: str
@@ -340,19 +335,20 @@ class _Fit:
 
 @functools.cache
 def _read_fit(software, gpu, kernel, variant):
-    its = _all_fits()[software][gpu][kernel][variant]
-    named = KERNEL_NAMES[kernel].get(variant, kernel.replace("_", "-") + "s")
+    table = _all_fits()[software][gpu][kernel][variant]
+    kernel_name = KERNEL_NAMES[kernel].get(variant, kernel.replace("_", "-") + "s")
     year = software.split()[-1]
     others = _all_fits()[software].get("other", {}).get(kernel, {})
     return _Fit(
-        software, gpu, f"{its['library']}'s {named} on {gpu}, {year}", its["constants"],
-        its.get("dtypes", []), its["range"], its["interval"], others.get(variant, its["interval"]),
+        software, gpu, f"{table['library']}'s {kernel_name} on {gpu}, {year}", table["constants"],
+        table.get("dtypes", []), table["range"], table["interval"],
+        others.get(variant, table["interval"]),
     )  # fmt: skip
 
 
 @functools.cache
 def _timed_gpus(software, kernel=None, variant=None):
-    """Names of the GPUs that a kernel, or any kernel, was timed on."""
+    """Return the names of the GPUs on which a kernel, or any kernel, was timed."""
     return tuple(
         name for name, kernels in _all_fits()[software].items()
         if name != "other" and (kernel is None or variant in kernels.get(kernel, {}))
@@ -369,7 +365,7 @@ def _speed(name):
 
 
 def _widest_interval(kernel):
-    """The latest end of any interval of such a kernel on a GPU that was not timed."""
+    """Return the highest end of any interval of a kernel on a GPU that was not timed."""
     return max(
         high
         for gpus in _all_fits().values()
@@ -378,38 +374,36 @@ def _widest_interval(kernel):
     )
 
 
-def _at_least(found, least):
-    """A Prediction whose seconds and interval are no fewer than ``least``."""
-    seconds, low, high = (larger(each, least) for each in (found.seconds, found.low, found.high))
-    return replace(found, seconds=seconds, low=low, high=high)
+def _at_least(prediction, least):
+    """Return the Prediction with its seconds and its interval raised to at least ``least``."""
+    raised = {name: larger(getattr(prediction, name), least) for name in ("seconds", "low", "high")}
+    return replace(prediction, **raised)
 
 
 @functools.cache
 def _read_table():
-    import tomllib  # imported only to read the table
+    import tomllib  # imported here because only the table needs it
 
     return tomllib.loads(GPUS_TABLE.read_text(encoding="utf-8"))
 
 
 def _all_fits():
-    """The kernels that were timed: by software, GPU, kernel and variant."""
+    """Return the table of timed kernels by software, GPU, kernel and variant."""
     return _read_table()["software"]
 
 
 def gpu_figures(whole):
-    """Take from a Chip what the formulas need at 16 bits; ValueError saying what it lacks."""
+    """Return the figures of a Chip for the formulas; ValueError says which one is missing."""
     if whole.sku and not whole.sku.startswith("NVIDIA"):
         raise ValueError(
-            f"kernels of NVIDIA GPUs were measured, and {whole.name} is none; time your own and "
-            "use calibrate"
+            f"only NVIDIA GPUs were timed, and {whole.name} is none; time your own kernels and fit "
+            "them with calibrate"
         )
     for name in ("bandwidth", "multiprocessors", "threads"):
         if getattr(whole, name) is None:
-            raise ValueError(f"{whole.name} has no figure {name!r}, which a prediction needs")
-    peak, multiprocessors = (
-        _confirmed_peak(whole, pick_16_bit(whole.peaks, "bf16")),
-        float(whole.multiprocessors),
-    )
+            raise ValueError(f"{whole.name} lacks the figure {name!r}, which predictions need")
+    peak = _confirmed_peak(whole, pick_16_bit(whole.peaks, "bf16"))
+    multiprocessors = float(whole.multiprocessors)
     return gpu_kernels.GPU(
         peak, float(whole.bandwidth), multiprocessors, float(whole.on_chip or math.nan),
         max(int(whole.threads // gpu_kernels.BLOCK_THREADS), 1), _clock(peak / multiprocessors),
@@ -418,38 +412,38 @@ def gpu_figures(whole):
 
 
 def _confirmed_peak(whole, dtype):
-    """A Chip's peak; ValueError if it or the bandwidth is not confirmed, as for a roofline."""
+    """Return the peak of a Chip; ValueError if it or the bandwidth is not confirmed."""
     peak = whole.peak_flops(dtype)
     if not (peak.confirmed and whole.bandwidth.confirmed):
         raise ValueError(
             f"a figure of {whole.name} that predictions rest on is not confirmed (peak {peak!r}, "
-            f"memory {whole.bandwidth!r}); give a Chip with figures of your own"
+            f"memory {whole.bandwidth!r}); pass a Chip with your own figures"
         )
     return float(peak)
 
 
 def _clock(flops):
-    """The clock in GHz of a multiprocessor that reaches so many FLOP/s at 16 bits.
+    """Return the clock in GHz of a multiprocessor from its FLOP/s at 16 bits.
 
-    A multiprocessor does a power of two of FLOPs in a cycle, and runs at 1.3 to 2.6 GHz.
+    It does a power of two of FLOPs per cycle, and runs at 1.3 to 2.6 GHz.
     """
     return 1.3 * 2 ** (math.log2(flops / 1.3e9) % 1)
 
 
 def time_matmul(gpu, constants, B, D, F, size, stored=None):
-    """Seconds, and the place of their regime among MATMUL_REGIMES."""
+    """Return seconds, and their regime: 0 memory-bound, 1 few waves, 2 many waves."""
     seconds, waves = gpu_kernels.matmul(gpu, constants, B, D, F, size, stored)
     return seconds, np.where(waves == 0, 0, np.where(waves <= FEW_WAVES, 1, 2))
 
 
 def time_row_kernel(gpu, constants, rows, width, size, kind):
-    """Seconds, and the place of their regime among SHORT_REGIMES."""
+    """Return seconds, and their regime: 0 short, 1 long."""
     seconds = gpu_kernels.row_kernel(gpu, constants, rows, width, size, kind)
     return seconds, np.where(seconds < SHORT_SECONDS, 0, 1)
 
 
 def time_attention(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
-    """Seconds, and the place of their regime among SHORT_REGIMES."""
+    """Return seconds, and their regime: 0 short, 1 long."""
     shape = heads, kv_heads, head_dim, kv_itemsize
     if "rate" in constants:
         seconds = gpu_kernels.decode(gpu, constants, batch, cached, *shape)
@@ -459,7 +453,7 @@ def time_attention(gpu, constants, batch, new, cached, heads, kv_heads, head_dim
 
 
 def time_collective(constants, link, size, gpus, passes):
-    """Seconds, and the place of their regime among LINK_REGIMES."""
+    """Return seconds, and what decides them: 0 latency, 1 bandwidth, 2 a network."""
     seconds = gpu_kernels.collective(constants, size, gpus, passes)
     if link.startswith("network"):
         return seconds, np.full(np.shape(seconds), 2)
@@ -467,7 +461,7 @@ def time_collective(constants, link, size, gpus, passes):
 
 
 def name_link(topology, gpus, gpus_per_node):
-    """Name what a collective goes over: "switch", "pair", "host" or, say, "network-8"."""
+    """Return the link of a collective: "switch", "pair", "host" or, say, "network-8"."""
     if topology not in TOPOLOGIES:
         raise ValueError(f"topology={topology!r} is not one of {', '.join(TOPOLOGIES)}")
     if gpus_per_node < gpus:
@@ -476,10 +470,10 @@ def name_link(topology, gpus, gpus_per_node):
 
 
 def scale_bus(bus, link, timed, whole):
-    """Bytes/s of a link of ``whole``, at the share of its data sheet that ``timed`` reaches.
+    """Return the bytes/s of a link of ``whole``, at the share of its peak that ``timed`` reaches.
 
-    The host's is as it is: PCIe 4 beside A100, PCIe 5 beside H100. None for a link that the chip
-    does not have.
+    The host's link stays the same (PCIe 4 with A100, PCIe 5 with H100). Returns None if the chip
+    does not have the link.
     """
     if whole == timed or link == "host":
         return bus

@@ -1,7 +1,7 @@
-"""The reader's own machine: time kernels, keep every sample, and make a chip of the best.
+"""Measure this machine: time kernels, keep every sample, and make a Chip of the best ones.
 
-The best of them make a roof, which is a bound, as a data sheet is. ``calibrate`` (calibration.py)
-fits how much of a bound a library reaches.
+The best samples make a roof: a bound, as a data sheet is. ``calibrate`` (calibration.py) fits how
+much of a bound a library reaches.
 """
 
 import contextlib
@@ -24,19 +24,19 @@ from rooflab.machine.bench_reader import Progress, read_events
 DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
 FORMAT, VERSION = "roofkit measurements", 1
 METHOD = (
-    "A separate process with its thread count fixed; every step twice, some time apart: two "
-    "warm-up calls, then up to 12 samples within a time budget, a sample being enough calls to "
-    "last 1 ms; random operands; a matmul takes another weight at each call, so that no cache "
-    "holds it; on a GPU, its own events."
+    "A separate process with a fixed number of threads runs every step twice, some time apart: two "
+    "warm-up calls, then up to 12 samples within a time budget. A sample is enough calls to last "
+    "1 ms. Operands are random. A matmul takes another weight at each call, so that no cache holds "
+    "it. A GPU is timed with its own events."
 )
 
 
 @dataclass(frozen=True, repr=False)
 class Timing:
-    """One kernel at one shape: what it asks for, and how long it took.
+    """One kernel at one shape: its FLOPs, its bytes, and how long it took.
 
     ``part`` is "overhead", "ladder", "peak" or "sweep"; ``shape`` is (B, D, F) for a matmul and
-    (N,) for a vector kernel; ``samples`` are seconds a call, each the mean over ``calls`` calls.
+    (N,) for a vector kernel; ``samples`` are seconds per call, each the mean over ``calls`` calls.
 
     >>> timing = Timing("peak", "matmul", "fp32", (2, 2, 2), 16, 48, 1, (3e-6, 1e-6, 2e-6))
     >>> timing, timing.median
@@ -57,7 +57,7 @@ class Timing:
         for name in ("shape", "samples"):
             values = tuple(check_number(value, name) for value in getattr(self, name))
             if not values:
-                raise ValueError(f"{name} is empty")
+                raise ValueError(f"{name} is empty; give at least one number")
             object.__setattr__(self, name, values)
         for name in ("flops", "bytes"):
             check_number(getattr(self, name), name, above=False)
@@ -71,17 +71,17 @@ class Timing:
 
     @property
     def best(self):
-        """The shortest sample, seconds: what roofs and fits are built from."""
+        """The shortest sample, in seconds, which roofs and fits are built from."""
         return min(self.samples)
 
     @property
     def median(self):
-        """The middle sample, seconds: what a caller should expect."""
+        """The middle sample, in seconds, which a caller should expect."""
         return statistics.median(self.samples)
 
     @property
     def count(self):
-        """How many samples there are."""
+        """The number of samples."""
         return len(self.samples)
 
     @property
@@ -97,7 +97,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Machine:
-    """What was measured: processor, device and library, cores and threads used, system."""
+    """A measured machine: processor, device, library, cores, threads used and system."""
 
     name: str
     device: str
@@ -109,13 +109,13 @@ class Machine:
 
 @dataclass(frozen=True, repr=False)
 class Ceilings:
-    """The highest speeds of a run, by its best samples; no kernel was faster.
+    """The highest speeds of a run, from its best samples; no kernel was faster.
 
     peaks : dtype -> FLOP/s
     bandwidth : working set in bytes -> bytes/s, where each cache shows as a step
-    ladders : kernel -> the same for this kernel alone
-    memory : bytes/s from main memory, the best kernel's at the largest working sets
-    overhead : seconds that a call takes which does next to nothing
+    ladders : kernel -> its own mapping of working set to bytes/s
+    memory : bytes/s from main memory, of the best kernel at the largest working sets
+    overhead : seconds of a call that does next to nothing
     """
 
     peaks: Mapping
@@ -133,17 +133,17 @@ class Ceilings:
 
 @dataclass(frozen=True, repr=False)
 class Measurements:
-    """Everything one run measured, as ``measure`` returns it; shows as a table of ceilings.
+    """Everything one run measured, as returned by ``measure``; displays as a table of ceilings.
 
     machine : Machine
     date : str, ISO 8601
     versions : mapping of package to version
     timings : tuple of Timing, every sample kept
-    skipped : tuple of str, steps left out and why
+    skipped : tuple of str, the steps left out, each with the reason
     seconds : wall time of the run
-    method : str, how it was measured
+    method : str, how the run measured
 
-    ``save`` and ``load`` keep it in a file, and ``chip`` makes a Chip of it.
+    ``save`` and ``load`` write and read a file, and ``chip`` makes a Chip.
 
     >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
     >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")
@@ -165,20 +165,20 @@ class Measurements:
         object.__setattr__(self, "timings", tuple(self.timings))
         object.__setattr__(self, "skipped", tuple(self.skipped))
 
-    def select(self, **wanted):
-        """The timings whose fields have these values: ``select(part="sweep", dtype="fp32")``."""
+    def select(self, **fields):
+        """Return the timings with these fields: ``select(part="sweep", dtype="fp32")``."""
         return tuple(
             timing
             for timing in self.timings
-            if all(getattr(timing, name) == value for name, value in wanted.items())
+            if all(getattr(timing, name) == value for name, value in fields.items())
         )
 
     @property
     def was_disturbed(self):
-        """True where a quarter of the matmuls have a median 1.25 times their best, or more.
+        """True if a quarter of the matmuls have a median more than 1.25 times their best.
 
-        On a quiet machine it is within a few percent; other work delays threads that wait for each
-        other, and the figures come out low.
+        On a quiet machine the two differ by a few percent. Other work delays threads that wait for
+        each other, and then the speeds come out too low.
         """
         matmuls = self.select(kernel="matmul")
         ratios = sorted(timing.median / timing.best for timing in matmuls if timing.count > 3)
@@ -186,10 +186,10 @@ class Measurements:
 
     @property
     def ceilings(self):
-        """Peaks, the ladder of bandwidths and the call overhead, as Ceilings.
+        """The peaks, the ladder of bandwidths and the call overhead, as Ceilings.
 
-        On a CPU the ladder leaves out the copy: whether its writes cost an extra read is an
-        assumption, which an in-place addition and a dot product do not need.
+        On a CPU the ladder ignores the copy, whose bytes rest on an assumption: that its writes
+        cost an extra read. In-place additions and dot products need no such assumption.
         """
         peaks, ladders = {}, {}
         for timing in self.timings:
@@ -199,13 +199,15 @@ class Measurements:
             elif timing.part == "ladder":
                 size = int(2 * timing.shape[0] * itemsize(timing.dtype))
                 ladders.setdefault(timing.kernel, {})[size] = timing.bytes / timing.best
-        sure = [
+        reliable = [
             ladder
             for kernel, ladder in ladders.items()
             if kernel != "copy" or self.machine.device == "cuda"
         ]
-        sizes = sorted({size for ladder in sure for size in ladder})
-        bandwidth = {size: max(ladder[size] for ladder in sure if size in ladder) for size in sizes}
+        sizes = sorted({size for ladder in reliable for size in ladder})
+        bandwidth = {
+            size: max(ladder[size] for ladder in reliable if size in ladder) for size in sizes
+        }
         large = [size for size in sizes if size >= sizes[-1] / 4]
         overheads = [timing.best for timing in self.select(part="overhead")]
         return Ceilings(
@@ -217,10 +219,10 @@ class Measurements:
         )
 
     def chip(self):
-        """This machine as a Chip: its peak by dtype is that of the best matmul.
+        """Return this machine as a Chip, with the peak of the best matmul in each dtype.
 
-        The bandwidth is that of the ladder's largest working sets. There is no capacity, link or
-        on-chip memory, since none was measured.
+        The bandwidth is that of the ladder's largest working sets. Capacity, links and on-chip
+        memory are not measured, so the Chip has none.
         """
         machine, day = self.machine.name, self.date[:10]
         source = f"measured on {machine} with {self.machine.library}, {day}"
@@ -236,11 +238,11 @@ class Measurements:
         )
 
     def rooflines(self, dtype="fp32"):
-        """The measured roof for main memory, and a steeper one for each cache that shows.
+        """Return the measured roof for main memory, and a steeper one for each visible cache.
 
-        Maps the largest working set that a level holds to a Roofline, main memory first; a level
-        counts where its bandwidth is a quarter above the one before. ``rooflab.plot.roofline``
-        draws them all. Raises ValueError for a dtype that was not measured.
+        Maps the largest working set that a level holds to a Roofline, main memory first. A level
+        counts if its bandwidth is a quarter above that of the level before.
+        ``rooflab.plot.roofline`` draws them all. Raises ValueError for a dtype not measured.
         """
         peak, ceilings = self.chip().peak_flops(dtype), self.ceilings
         levels = {"memory": Roofline(float(peak), ceilings.memory)}
@@ -252,7 +254,7 @@ class Measurements:
         return levels
 
     def save(self, path):
-        """Write everything to a JSON file, which ``load`` reads back as an equal object."""
+        """Write everything to a JSON file; ``load`` reads it back as an equal object."""
         head = {"format": FORMAT, "version": VERSION, **vars(self)}
         head |= {"machine": vars(self.machine), "versions": dict(self.versions)}
         rows = ",\n".join(json.dumps(vars(timing)) for timing in head.pop("timings"))
@@ -260,7 +262,7 @@ class Measurements:
         Path(path).write_text(f'{text},\n "timings": [\n{rows}\n]\n}}\n', encoding="utf-8")
 
     def save_chip(self, path):
-        """Write ``chip()`` to a TOML file, which can be given wherever a chip's name can."""
+        """Write ``chip()`` to a TOML file, whose path works wherever a chip's name does."""
         chip = self.chip()
         lines = [
             "[[chip]]", f"name = {_format_toml(chip.name)}", f"sku = {_format_toml(chip.sku)}",
@@ -276,7 +278,7 @@ class Measurements:
 
     @classmethod
     def load(cls, path):
-        """Read what ``save`` wrote; ValueError naming the file and what is wrong with it."""
+        """Read a file that ``save`` wrote; ValueError says what is wrong with another file."""
         path = Path(path)
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
@@ -285,12 +287,12 @@ class Measurements:
         except (json.JSONDecodeError, UnicodeDecodeError) as error:
             raise ValueError(f"{path.name} is not valid JSON: {error}") from None
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
-            raise ValueError(f'{path.name} holds no measurements: "format" is not "{FORMAT}"')
+            raise ValueError(f'{path.name} has no measurements: its "format" is not "{FORMAT}"')
         version = document.pop("version", None)
         if version != VERSION:
             raise ValueError(
-                f"{path.name} has version {version!r}, this roofkit reads version {VERSION}; "
-                "measure again, or read it with the roofkit that wrote it"
+                f"{path.name} has version {version!r}, but this roofkit reads version {VERSION}; "
+                "measure again, or read the file with the roofkit that wrote it"
             )
         where = "its head"
         try:
@@ -302,12 +304,12 @@ class Measurements:
             where = "its head"
             return cls(timings=timings, **document)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            told = f"{error} is missing" if isinstance(error, KeyError) else error
-            raise ValueError(f"{path.name}: {where} is damaged: {told}") from None
+            reason = f"{error} is missing" if isinstance(error, KeyError) else error
+            raise ValueError(f"{path.name}: {where} is damaged: {reason}") from None
 
     @property
     def rows(self):
-        """The timings as dicts, in SI units: one a kernel and shape."""
+        """The timings as dicts in SI units, one for each kernel and shape."""
         return [
             {
                 "part": timing.part,
@@ -324,7 +326,7 @@ class Measurements:
         ]
 
     def to_frame(self):
-        """``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
+        """Return ``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
         return to_frame(self.rows)
 
     def _table(self):
@@ -343,7 +345,7 @@ class Measurements:
 
     def _caption(self):
         machine = self.machine
-        warning = "; times scatter: close what else runs, and measure again"
+        warning = "; the times scatter: close other programs and measure again"
         return (
             f"{machine.name}, {machine.threads} of {machine.cores} cores, {machine.library} "
             f"{self.versions.get(machine.library, '')}, {self.date[:10]}"
@@ -363,32 +365,32 @@ def measure(quick=False, device="auto", progress=True, threads=None):
     Parameters
     ----------
     quick : bool
-        About 4 seconds with fewer shapes and samples, at most 10; otherwise less than a minute.
+        Measure fewer shapes in about 4 seconds (at most 10) rather than in under a minute.
     device : "auto", "cpu", "cuda" or "torch-cpu"
-        A GPU that PyTorch or CuPy finds, else NumPy on the CPU; NumPy; a GPU; or PyTorch on the
-        CPU, to compare the two libraries.
+        "auto" takes a GPU if PyTorch finds one, and otherwise NumPy on the CPU, as "cpu" does.
+        "cuda" takes the GPU, and "torch-cpu" PyTorch on the CPU, to compare the libraries.
     progress : bool
-        Show the step under way, in a terminal or a notebook.
+        Show the current step, in a terminal or a notebook.
     threads : int, optional
-        Threads of the CPU's matrix library; the cores this process may use otherwise.
+        Threads of the CPU's matrix library; by default, the cores this process may use.
 
-    Returns Measurements. The work runs in a process of its own, because a matrix library reads its
-    number of threads when it loads. Four parts, each kernel writing to memory it is given:
+    Returns Measurements. A separate process does the work, because a matrix library reads its
+    number of threads only when it loads. There are four parts:
 
     - overhead: an addition of one element and a 1×1×1 matmul.
     - ladder: vector kernels in fp32 on working sets from 16 KiB to 512 MiB (2 GiB on a GPU).
-      ``a += b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, and on a CPU 3N: a store to a
-      line that is in no cache first reads it. That is counted at every size.
-    - peak: square matmuls in each dtype the device has.
+      ``a += b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, or 3N on a CPU, where a store
+      to a line that no cache holds first reads it. The count is the same at every size.
+    - peak: square matmuls in each dtype of the device.
     - sweep: matmuls X[B, D] · Y[D, F] from one row to a thousand, on both sides of the ridge; each
       operand counts once. ``calibrate`` fits these.
 
-    Every step has a budget, and one that would exceed it is skipped and listed, so that a slow
+    Every step has a time budget. A step that would exceed it is skipped and listed, so that a slow
     machine measures less and takes no longer. NumPy runs everything but matmul and dot on one
-    thread. Close what else runs: a matrix library whose threads wait for each other can lose a
-    factor of ten to one busy neighbour.
+    thread. Close other programs first: a single one can slow a matrix library, whose threads wait
+    for each other, by a factor of ten.
 
-    Raises ValueError for a device that is not there, RuntimeError if the process dies.
+    Raises ValueError if the device isn't there, and RuntimeError if the process dies.
 
     >>> import roofkit as rk
     >>> mine = measure(quick=True)                       # doctest: +SKIP
@@ -402,36 +404,36 @@ def measure(quick=False, device="auto", progress=True, threads=None):
 
         threads = count_cores()
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-        raise ValueError(f"threads={threads!r} must be a whole number from 1 on")
-    return _measure({"device": device, "threads": threads, "quick": bool(quick), "plan": None},
-                    Progress() if progress else None)  # fmt: skip
+        raise ValueError(f"threads={threads!r} must be a whole number of at least 1")
+    request = {"device": device, "threads": threads, "quick": bool(quick), "plan": None}
+    return _measure(request, Progress() if progress else None)
 
 
-def _measure(asked, progress=None):
+def _measure(request, progress=None):
     begin = datetime.now().astimezone()
     head, timings, skipped, ended = {}, [], [], False
-    # If the reader interrupts, the process ends too.
-    with contextlib.closing(read_events(asked)) as lines:
-        for line in lines:
-            event = line.pop("event")
+    # An interrupt closes the generator, which ends the process.
+    with contextlib.closing(read_events(request)) as events:
+        for fields in events:
+            event = fields.pop("event")
             if event == "refused":
-                raise ValueError(line["message"])
+                raise ValueError(fields["message"])
             if event == "start":
-                head = line
+                head = fields
             elif event == "step" and progress:
                 progress.show(
-                    line["done"] / line["steps"], "{part} {kernel} {dtype}".format_map(line)
+                    fields["done"] / fields["steps"], "{part} {kernel} {dtype}".format_map(fields)
                 )
             elif event == "timing":
-                timings.append(Timing(**line))
+                timings.append(Timing(**fields))
             elif event == "skipped":
-                skipped.append("{part} {kernel} {dtype} {shape}: {why}".format_map(line))
+                skipped.append("{part} {kernel} {dtype} {shape}: {why}".format_map(fields))
             elif event == "end":
                 ended = True
                 if progress:
                     progress.end()
     if not ended:
-        raise RuntimeError("the measuring process stopped before its last step; run it again")
+        raise RuntimeError("the measuring process stopped before its last step; measure again")
     return Measurements(
         machine=Machine(**head["machine"]),
         date=begin.isoformat(timespec="seconds"),
@@ -443,15 +445,15 @@ def _measure(asked, progress=None):
 
 
 def _format_binary(size):
-    """Bytes in powers of 1024, the unit caches are sold in."""
+    """Return bytes in powers of 1024, as caches are sold."""
     power = min(int(math.log2(size)) // 10, 3)
     return f"{size / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB')[power]}"
 
 
 def _format_figure(figure):
     parts = {"value": float(figure), "unit": figure.unit, "kind": figure.kind, "source": "measured"}
-    written = (f"{name} = {_format_toml(value)}" for name, value in parts.items() if value != "")
-    return f"{{ {', '.join(written)} }}"
+    fields = (f"{name} = {_format_toml(value)}" for name, value in parts.items() if value != "")
+    return f"{{ {', '.join(fields)} }}"
 
 
 def _format_toml(value):

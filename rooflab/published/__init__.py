@@ -1,15 +1,15 @@
-"""Kernels and all-reduces that others timed on real GPUs, as tables.
+"""Published timings of kernels and all-reduces on real GPUs, as tables.
 
 Source: the kernel and network profiles published with the vidur simulator
 (https://github.com/microsoft/vidur, commit 7d47513, data/profiling), about 30 token counts for each
-shape. MIT licence, which lies beside the tables.
+shape. The MIT licence is in the folder of the tables.
 
-Each function gives a NumPy structured array, a row a kernel: ``runs["B"]`` is a column,
-``runs[runs["gpu"] == "h100"]`` the rows of one GPU. All work in 16 bits. ``microseconds`` is the
-median of several runs, by a profiler's clock of whole microseconds, so that each may be half of one
-off. It is the time that a kernel is at work on the GPU; what the CPU takes to launch it comes on
-top. The profiles name the GPUs as ``a100`` and ``h100`` and no exact card; the course compares them
-with the A100 80GB SXM and the H100 SXM.
+Each function returns a NumPy structured array with a row per kernel: ``runs["B"]`` is a column,
+``runs[runs["gpu"] == "h100"]`` the rows of one GPU. All kernels work in 16 bits. ``microseconds``
+is the median of several runs, from a profiler that counts whole microseconds, so each may be off by
+half a microsecond. It is the time of the kernel on the GPU, without the launch on the CPU. The
+profiles name the GPUs only ``a100`` and ``h100``; the course compares them with the A100 80GB SXM
+and the H100 SXM.
 """
 
 from pathlib import Path
@@ -20,10 +20,10 @@ __all__ = ["all_reduces", "elementwise", "matmuls"]
 
 
 def matmuls():
-    """Give 3,840 linear layers X[B, D] · W[D, F] of language models, as PyTorch runs them.
+    """Return 3,840 linear layers X[B, D] · W[D, F] of language models, run by PyTorch.
 
-    Columns: ``gpu``, ``model``, ``op``, ``tp`` (the layer is one of so many tensor-parallel
-    shares), ``B`` tokens, ``D``, ``F``, and the median time in ``microseconds``.
+    Columns: ``gpu``, ``model``, ``op``, ``tp`` (the number of GPUs that split the layer), ``B``
+    tokens, ``D``, ``F``, and the median time in ``microseconds``.
 
     >>> runs = matmuls()
     >>> layer = runs[(runs["gpu"] == "h100") & (runs["D"] == 8192) & (runs["F"] == 2560)]
@@ -34,11 +34,11 @@ def matmuls():
 
 
 def elementwise():
-    """Give 2,880 kernels around linear layers, a few operations for each number and no reuse.
+    """Return 2,880 kernels between linear layers, with few operations per number and no reuse.
 
-    Columns: ``gpu``, ``model``, ``op``, ``tp``, ``rows`` (the tokens), ``width`` (the numbers of a
-    row), and the median time in ``microseconds``. An op is ``add`` (the residual addition x + y),
-    ``mlp_act`` (the gated activation silu(g) · u) or ``input_layernorm`` (for these models an
+    Columns: ``gpu``, ``model``, ``op``, ``tp``, ``rows`` (tokens), ``width`` (numbers in a row),
+    and the median time in ``microseconds``. An op is ``add`` (the residual addition x + y),
+    ``mlp_act`` (the gated activation silu(g) · u) or ``input_layernorm`` (in these models an
     RMSNorm).
 
     >>> runs = elementwise()
@@ -50,12 +50,12 @@ def elementwise():
 
 
 def all_reduces():
-    """Give 390 all-reduces between whole GPUs.
+    """Return 390 all-reduces between whole GPUs.
 
     Columns: ``node``, ``gpus``, ``gpus_per_node`` (16 GPUs are two nodes of 8), ``bytes`` of the
     array, and the median time in ``microseconds``. The nodes ``a100_dgx`` and ``h100_dgx`` have an
     NVSwitch, ``a100_pairwise_nvlink`` and ``h100_pairwise_nvlink`` only NVLink between the two GPUs
-    of a pair. The profiles do not say which network joins two nodes, nor which bus two pairs.
+    of a pair. The profiles do not say which network joins nodes, or which bus joins pairs.
 
     >>> runs = all_reduces()
     >>> eight = runs[(runs["node"] == "h100_dgx") & (runs["gpus"] == 8)]

@@ -147,7 +147,7 @@ def test_a_disturbed_run_carries_a_warning(measured):
 
     assert not run(1e-3, 1.02e-3, 1.05e-3, 9e-3).was_disturbed
     assert run(1e-3, 1.5e-3, 1.6e-3, 9e-3).was_disturbed
-    assert "close what else runs" in repr(run(1e-3, 1.5e-3, 1.6e-3, 9e-3))
+    assert "the times scatter" in repr(run(1e-3, 1.5e-3, 1.6e-3, 9e-3))
     assert "close what else runs" not in repr(run(1e-3, 1e-3, 1e-3, 1e-3))
 
 
@@ -442,8 +442,8 @@ def _damaged(change):
     ("rewrite", "told"),
     [
         (lambda d: "{", "is not valid JSON"),
-        (lambda d: '{"name": "mine"}', 'holds no measurements: "format"'),
-        (_damaged(lambda d: d.update(version=2)), "has version 2, this roofkit reads version 1"),
+        (lambda d: '{"name": "mine"}', 'has no measurements: its "format"'),
+        (_damaged(lambda d: d.update(version=2)), "has version 2, but this roofkit"),
         (_damaged(lambda d: d.pop("machine")), "its head is damaged: 'machine' is missing"),
         (_damaged(lambda d: d.update(timings=7)), "its head is damaged"),
         (_damaged(lambda d: d["timings"][2].pop("bytes")), "timing 2 is damaged"),
@@ -554,11 +554,11 @@ def test_a_calibration_serves_what_one_of_a_gpu_does():
     whole = fit.total([2 * one, fit.elementwise(256, 4096)])
     assert whole.high == pytest.approx(2 * one.high + fit.elementwise(256, 4096).high)
     for call, told in (
-        (lambda: fit.all_reduce(1e6, 8), "no all-reduce was measured"),
+        (lambda: fit.all_reduce(1e6, 8), "have no all-reduce"),
         (lambda: fit.matmul(1, 1, 1, "fp8"), "bf16 was fitted, not fp8"),
         (lambda: fit.elementwise(1, 1, "gelu"), "kind must be one of add"),
-        (lambda: truth.predict(cost), "was not fitted"),
-        (lambda: truth.matmul(1, 1, 1), "which dtype"),
+        (lambda: truth.predict(cost), "not fitted"),
+        (lambda: truth.matmul(1, 1, 1), "pass dtype="),
     ):
         with pytest.raises(ValueError, match=told):
             call()
@@ -591,14 +591,14 @@ def test_a_run_is_calibrated_against_a_chip_a_roofline_or_itself(measured):
 @cases(
     ("pairs", "roof", "dtype", "told"),
     [
-        ([(rk.Cost(1e12, [1.0, 2, 3]), 1e-3)], ROOF, None, "3 memory-bound points and got 0 of 3"),
+        ([(rk.Cost(1e12, [1.0, 2, 3]), 1e-3)], ROOF, None, "3 memory-bound points, got 0 of 3"),
         ([(rk.Cost(1e12, 1), -1)], ROOF, None, "the seconds of pair 0 must be finite and above 0"),
         ([(rk.Cost([1, 2], 1), [1, 2, 3])], ROOF, None, "pair 0: the Cost and its seconds do not"),
         ([(1e12, 1e-3)], ROOF, None, "pair 0 must be (Cost, seconds)"),
         ([], ROOF, None, "no points"),
         (7, ROOF, None, "a list of pairs (Cost, seconds) or a GPU's name, got int"),
         ([(rk.Cost(1, 1), 1)], None, None, "roof must be a Chip or a Roofline"),
-        ([(rk.Cost(1, 1), 1)], rk.chip("H100"), None, "which peak of H100"),
+        ([(rk.Cost(1, 1), 1)], rk.chip("H100"), None, "a peak per dtype"),
     ],
 )
 def test_what_cannot_be_fitted_is_refused(pairs, roof, dtype, told):
@@ -621,5 +621,5 @@ def test_points_that_are_all_overhead_determine_no_bandwidth():
 
 
 def test_a_dtype_that_was_not_swept_is_refused(measured):
-    with pytest.raises(ValueError, match="no sweep of dtype 'fp64' was measured; there is: fp32"):
+    with pytest.raises(ValueError, match="no sweep of dtype 'fp64', only of: fp32"):
         calibrate(measured, dtype="fp64")
