@@ -160,7 +160,7 @@ class Scratchpad:
         self._check_array(region)
         if values.shape != region.shape:
             raise ValueError(
-                f"{block._label()} is {format_shape(values.shape)} and doesn't fill "
+                f"{block._label()} is {format_shape(values.shape)} and does not fill "
                 f"{region._label()}, {format_shape(region.shape)}; store a block of that shape"
             )
         region._values[...] = values
@@ -242,7 +242,7 @@ class Scratchpad:
         missing = ~array._written
         if missing.any():
             raise ValueError(
-                f"{array._label()} is incomplete: {missing.sum()} of {missing.size} elements "
+                f"{array._label()} is not complete: {missing.sum()} of {missing.size} elements "
                 f"were never stored, the first at {_first_place(missing)}"
             )
         values, margin = array._values, TOLERANCE * _largest_finite(expected)

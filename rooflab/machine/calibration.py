@@ -142,7 +142,7 @@ class Calibration:
         dtype = read_dtype(dtype)
         if self.dtype not in (None, dtype):
             raise ValueError(
-                f"{self.dtype} was fitted, not {dtype}; measure {dtype} and calibrate(dtype={dtype!r})"
+                f"{self.dtype} was fitted, not {dtype}; calibrate(..., dtype={dtype!r}) fits it"
             )
         return dtype
 
@@ -322,8 +322,8 @@ def _collect_points(pairs):
 def _fit_efficiencies(T_math, T_comms, seconds, compute, least):
     from scipy.optimize import least_squares  # imported here because loading takes half a second
 
-    # The unit of the overhead is the quickest point, which it cannot exceed. It can be 0, so the fit
-    # does not use its logarithm, as it does for the efficiencies.
+    # The unit of the overhead is the quickest point, which it cannot exceed. It can be 0, so unlike
+    # for the efficiencies, the fit does not use its logarithm.
     unit = seconds.min()
     least = min(least / unit, 0.99)
     lowest = np.array([*np.log([1e-4, 1e-4]), least])

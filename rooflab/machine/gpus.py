@@ -140,7 +140,7 @@ class GPUCalibration:
     def attention(
         self, batch, new, cached, heads, kv_heads, head_dim, dtype="bf16", kv_itemsize=2
     ):  # fmt: skip
-        """Return the time of fused attention: ``new`` tokens of each sequence after ``cached`` ones.
+        """Return the time of fused attention: ``new`` tokens a sequence after ``cached`` ones.
 
         This is vLLM's attention, which puts K and V of the new tokens into a paged cache and masks
         later tokens. ``heads`` query heads share ``kv_heads`` heads of K and V, of ``head_dim``
