@@ -1,4 +1,4 @@
-"""A matmul split over several chips: three times as bars that move with n, D and B."""
+"""A matmul split over several chips, with its times as bars that move with n, D and B."""
 
 from dataclasses import dataclass, replace
 
@@ -13,58 +13,57 @@ from roofkit.network.sharding import group_sizes
 from rooflab import plot
 from rooflab.explore.frame import Explorer, Picture, merge_texts, read_javascript
 
-# The sliders reach from the first to the second, or as far as where they start. The critical
-# width of every slice of the TPU v5e lies between.
+# The ends of the sliders, unless they start further out. The critical width of every slice of the
+# TPU v5e is within them.
 WIDTHS, BATCHES = (2**10, 2**20), (1, 2**14)
 
 
 def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", *, text=None):
-    """X[B, D] · Y[D, F], split along D over n chips: what it takes to compute, fetch and add up.
+    """Show X[B, D] · Y[D, F] split along D over n chips: the times to compute, fetch and add up.
 
-    Buttons choose the topology: that of each chip, or, for a chip whose links lead to neighbours, a
-    line or a ring of those links. Sliders move n over the sizes that such
-    a group can have, D in eighths of a doubling, and B by doublings. Below the bars stands which
-    time is longest at every other D, with the critical width D*. The speed against one chip is that
-    with full overlap. The latency of hops is left out. A switch that can add up does so, as in
-    ``network.all_reduce``, and its button says that it adds.
+    Buttons choose the topology: that of a chip or, if its links lead to neighbours, a line or a
+    ring of these links. Sliders move n over the possible sizes of such a group, D by eighths of a
+    doubling, and B by doublings. The strip below the bars shows which time is longest at every
+    other D, with the critical width D*. The speedup over one chip assumes full overlap, and the
+    latency of hops is ignored. A switch that can add up does so, as in ``network.all_reduce``, and
+    its button says so.
 
     Parameters
     ----------
     chips : names of chips, or Chips
-        The first is what the picture starts with.
+        The picture starts with the first.
     B, D, F : whole numbers
-        B and D are where the sliders start.
+        The sliders start at B and D.
     n : chips at the start
     dtype : str
-        Of operands and of the partial sums that travel.
+        The dtype of the operands, and of the partial sums that travel.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a ChipsExplorer, to end a notebook cell on. Raises ValueError for a chip that the table
-    does not join to others, for an n that no group of the first has, a dtype without a peak, sizes
-    that are no whole numbers above 0 and an unknown text.
+    Returns a ChipsExplorer, to end a notebook cell on. Raises ValueError for a chip without links
+    in the table, an n that no group of the first chip has, a dtype without a peak, sizes that are
+    not whole numbers above 0, and an unknown text.
 
     >>> live = chips("TPU v5e", n=4)
     >>> live.group, live.estimate.bound, round(live.critical_width)
     (Group(4 × TPU v5e, 2x2, egress 90 GB/s), 'link', 13133)
     """
-    listed = [chips] if isinstance(chips, (str, Chip)) else chips
-    found = [find_chip(chip) for chip in listed]
-    if not found:
+    chips = [find_chip(chip) for chip in ([chips] if isinstance(chips, (str, Chip)) else chips)]
+    if not chips:
         raise ValueError("chips is empty; name at least one")
     B, D, F = (_check_one_whole(size, name) for name, size in (("B", B), ("D", D), ("F", F)))
     text = merge_texts(text)
-    choices = _list_choices(found)
-    sizes = [each.n for each in choices[0].groups]
+    choices = _list_choices(chips)
+    sizes = [group.n for group in choices[0].groups]
     if n not in sizes:
-        listed = ", ".join(map(str, sizes))
-        raise ValueError(f"n={n!r} is no number of {found[0].name} that work together: {listed}")
+        numbers = ", ".join(map(str, sizes))
+        raise ValueError(f"n={n!r} must be a number of {chips[0].name} in a group: {numbers}")
     return ChipsExplorer(choices, sizes.index(n), B, D, F, dtype, text)
 
 
 @dataclass(frozen=True)
 class JoinedChips:
-    """One way to join chips of one name, with a group for each number of them."""
+    """One way to join chips of a kind, with a group for each number of chips."""
 
     topology: str
     chip: Chip
@@ -80,7 +79,7 @@ class JoinedChips:
         return {
             "peak_flops": float(roof.peak_flops),
             "bandwidth": float(roof.bandwidth),
-            # Of an array of one byte an all-reduce sends this share over the links of a chip.
+            # ``sent`` is the share of an array that an all-reduce sends over the links of a chip.
             "sizes": [
                 {
                     "n": each.n,
@@ -102,15 +101,13 @@ class JoinedChips:
 class ChipsExplorer(Explorer):
     """Buttons and three sliders over three bars of time.
 
-    ``n``, ``D`` and ``B`` are where the sliders stand, ``F`` and ``dtype`` what was given.
+    ``n``, ``D`` and ``B`` follow the sliders; ``F`` and ``dtype`` stay as they were given.
     """
 
     def __init__(self, choices, place, B, D, F, dtype, text):
         self.F, self.dtype, self._choices = F, dtype, choices
-        self._widths, self._batches = (
-            _list_stops(D, *WIDTHS, parts=8),
-            _list_stops(B, *BATCHES, parts=1),
-        )
+        self._widths = _list_stops(D, *WIDTHS, parts=8)
+        self._batches = _list_stops(B, *BATCHES, parts=1)
         sliders = {
             "n": _make_index_slider(place, len(choices[0].groups) - 1, text["n"]),
             "D": _make_index_slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
@@ -128,7 +125,7 @@ class ChipsExplorer(Explorer):
         )  # fmt: skip
         super().__init__(picture, sliders, above=[self._topology])
         ipywidgets.jslink((self._topology, "index"), (picture, "topology"))
-        # The last n depends on how the chips are joined.
+        # The topology decides the largest n.
         ipywidgets.jsdlink((picture, "last"), (sliders["n"], "max"))
 
     @property
@@ -150,7 +147,7 @@ class ChipsExplorer(Explorer):
 
     @property
     def estimate(self):
-        """The Estimate over memory and links at once."""
+        """The Estimate over both memory and links."""
         split = sharded_matmul(self.B, self.D, self.F, self.group, dtype=self.dtype)
         return split.estimate(self.group.chip.roofline(self.dtype))
 
@@ -168,7 +165,7 @@ class ChipsExplorer(Explorer):
 class ChipsPicture(Picture):
     _esm = read_javascript("marks.js", "chips.js")
 
-    # n, D and B are places in lists: the sizes of the chosen group, widths and batches.
+    # n, D and B are indices into the sizes of the chosen group, the widths and the batches.
     n = traitlets.Int().tag(sync=True)
     D = traitlets.Int().tag(sync=True)
     B = traitlets.Int().tag(sync=True)
@@ -185,13 +182,13 @@ class ChipsPicture(Picture):
 
 
 def _list_choices(chips):
-    """How chips are joined: each as its kind is, and the first torus also as a line and a ring."""
+    """Return the topology of each chip, and for the first torus also a line and a ring."""
     choices = []
     for chip in chips:
         sizes = group_sizes(chip)
         if sizes == [1]:
             raise ValueError(
-                f"the table does not say how several {chip.name} are joined; name another chip"
+                f"the table doesn't say how several {chip.name} are joined; choose another chip"
             )
         name = chip.interconnect.topology
         torus = name == "torus"
@@ -200,13 +197,16 @@ def _list_choices(chips):
         if torus and not any(choice.topology == "line" for choice in choices):
             for name, longer in (("line", line), ("ring", ring)):
                 # A ring needs three chips.
-                made = [(longer if n > 2 else line)(n, chip.interconnect.bandwidth) for n in sizes]
-                choices.append(JoinedChips(name, chip, [replace(each, chip=chip) for each in made]))
+                groups = [
+                    replace((longer if n > 2 else line)(n, chip.interconnect.bandwidth), chip=chip)
+                    for n in sizes
+                ]
+                choices.append(JoinedChips(name, chip, groups))
     return choices
 
 
 def _list_stops(start, first, last, parts):
-    """Whole numbers from first to last or as far as where to start, so many to each doubling."""
+    """Return whole numbers from first to last, with start, in ``parts`` steps a doubling."""
     steps = {2**octave * (parts + part) // parts for octave in range(32) for part in range(parts)}
     low, high = min(first, start), max(last, start)
     return sorted(size for size in steps | {start} if low <= size <= high)
@@ -220,7 +220,7 @@ def _make_index_slider(place, last, label):
 
 
 def _check_one_whole(size, name):
-    found = check_number(size, name)
-    if not isinstance(found, (int, float)) or found % 1:
+    number = check_number(size, name)
+    if not isinstance(number, (int, float)) or number % 1:
         raise ValueError(f"{name} must be one whole number, got {size!r}")
-    return int(found)
+    return int(number)

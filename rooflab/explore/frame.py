@@ -1,4 +1,4 @@
-"""What every live picture shares: its words, its sliders, and the frame around both."""
+"""Shared by all pictures with sliders: their words, controls and layout."""
 
 import math
 from pathlib import Path
@@ -19,7 +19,7 @@ UNITS = {
 
 
 class Explorer(ipywidgets.VBox):
-    """Controls over a picture they move; made by the functions of this package."""
+    """Controls above the picture that they move."""
 
     def __init__(self, picture, controls, above=()):
         self._controls, self.text = controls, picture.text
@@ -36,18 +36,18 @@ class Explorer(ipywidgets.VBox):
         return f"{type(self).__name__}({figures})"
 
     def _repr_mimebundle_(self, **kwargs):
-        # This is shown where there is neither a kernel nor saved widget state.
+        # Without a kernel and saved widget state, a notebook shows this figure.
         fallback = plot.show(self._draw())._repr_html_()
         return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
 
 
 def read_javascript(*names):
-    """The module of one picture: what all share, what some share, then its own file."""
+    """Return the JavaScript module of a picture: frame.js, then the named files."""
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("frame.js", *names))
 
 
 class Picture(anywidget.AnyWidget):
-    """An SVG, drawn in the browser from these values; it writes the sliders' read-outs too."""
+    """An SVG that the browser draws from these values, with the read-outs of the sliders."""
 
     _css = palette.css_rules(palette.JUPYTER_DARK) + (HERE / "frame.css").read_text(
         encoding="utf-8"
@@ -59,15 +59,15 @@ class Picture(anywidget.AnyWidget):
 
 
 def merge_texts(text):
-    """All texts of pictures, some of them replaced; ValueError for a key that no picture has."""
+    """Return all texts of pictures with these replacements; ValueError for an unknown key."""
     known = WORDS.templates()
     if unknown := set(text or {}) - set(known):
-        raise ValueError(f"text has {sorted(unknown)}; the entries are {', '.join(known)}")
+        raise ValueError(f"text has unknown {sorted(unknown)}; the entries are {', '.join(known)}")
     return {**known, **(text or {})}
 
 
 def make_slider(value, below, above, label):
-    """A slider that starts at a value and reaches so many doublings below and above it."""
+    """Return a slider that reaches a number of doublings below and above its start."""
     start = math.log2(value)
     return ipywidgets.FloatLogSlider(
         value, base=2, min=start - below, max=start + above, step=0.1, description=label,
@@ -76,7 +76,7 @@ def make_slider(value, below, above, label):
 
 
 def make_selection(stops, index, label):
-    """A slider through a list of values; its picture gets the place in the list."""
+    """Return a slider through a list of values; its picture gets the index."""
     return ipywidgets.SelectionSlider(
         options=[(str(stop), stop) for stop in stops], index=index, description=label,
         readout=False, style={"description_width": "40px"}, layout={"flex": "1 1 auto"},

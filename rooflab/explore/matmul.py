@@ -1,4 +1,4 @@
-"""A matmul on the roof, and what each operand moves, by its sizes, its tile and its dtype."""
+"""A matmul on the roofline with the bytes of each operand, by sizes, tile and dtype."""
 
 import math
 
@@ -11,37 +11,37 @@ from roofkit.hardware import chip as find_chip
 from rooflab import plot
 from rooflab.explore.frame import Explorer, Picture, make_selection, merge_texts, read_javascript
 
-# Sliders stop at the powers of two between these exponents, and at the value where they start.
+# Sliders stop at the powers of two between these exponents, and at their start.
 REACH = {"B": (0, 16), "D": (7, 16), "F": (7, 16), "tile": (0, 10)}
 WHOLE_TILE = "whole"
 
 
 def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, text=None):
-    """X[B, D] · Y[D, F] on a chip's roof, with the bytes of each operand, under sliders.
+    """Show X[B, D] · Y[D, F] on the roof of a chip, with the bytes of each operand.
 
     Parameters
     ----------
     chip : name of a chip, or Chip
-        Its peaks are what there is to choose from.
+        Its confirmed peaks are the dtypes to choose from.
     B, D, F : whole numbers
         The sizes at the start; sliders double and halve them.
     dtype : str
-        Of all three operands, at the start.
+        The dtype of all three operands at the start.
     tile : whole number, optional
         The edge b of square tiles of the result at the start, as in ``kernels.matmul`` with
-        ``tile=(b, b)``; without it everything fits on the chip and crosses once.
+        ``tile=(b, b)``. By default everything fits on the chip and crosses once.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a MatmulExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype that
-    the table does not have, a size that is not a whole number above 0, and an unknown text.
+    Returns a MatmulExplorer, to end a notebook cell on. Raises ValueError for an unknown chip or
+    dtype, a size that is not a whole number above 0, and an unknown text.
 
     >>> live = matmul("TPU v5e", B=256, tile=128)
     >>> live.estimate.bound, round(live.cost.intensity, 1)
     ('memory', 63.5)
     """
     chip = find_chip(chip)
-    chip.roofline(dtype)  # raises if the table has no peak for it
+    chip.roofline(dtype)  # raises if the chip has no peak for it
     start = {"B": B, "D": D, "F": F, "tile": tile}
     for name, value in start.items():
         if name == "tile" and value is None:
@@ -54,18 +54,18 @@ def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, te
 class MatmulExplorer(Explorer):
     """Four sliders and a choice of dtype over a roofline and the bytes of three operands.
 
-    ``B``, ``D``, ``F``, ``tile`` (None where everything fits) and ``dtype`` are where they stand,
-    ``cost``, ``roof`` and ``estimate`` what follows.
+    ``B``, ``D``, ``F``, ``tile`` (None if everything fits) and ``dtype`` follow the controls;
+    ``cost``, ``roof`` and ``estimate`` follow from them.
     """
 
     def __init__(self, chip, start, dtype, text):
         self.chip = chip
-        # A peak that is not confirmed is left out, so that nobody chooses it by accident.
+        # Unconfirmed peaks are left out, so that nobody chooses one by accident.
         roofs = {each: chip.roofline(each) for each, peak in chip.peaks.items() if peak.confirmed}
         stops = {name: _list_stops(name, value) for name, value in start.items()}
         sliders = {
             name: make_selection(
-                # ipywidgets takes None to mean that nothing is selected.
+                # In ipywidgets, None means that nothing is selected.
                 [WHOLE_TILE if stop is None else stop for stop in values],
                 values.index(start[name]),
                 text[name],
@@ -76,7 +76,7 @@ class MatmulExplorer(Explorer):
             options=list(roofs), value=dtype, description=text["dtype"],
             style={"description_width": "40px", "button_width": "64px"},
         )  # fmt: skip
-        dtypes.add_class("widget-inline-hbox")  # puts the label beside the buttons
+        dtypes.add_class("widget-inline-hbox")  # puts the label left of the buttons
         picture = MatmulPicture(
             stops=stops,
             peaks=[
@@ -91,13 +91,13 @@ class MatmulExplorer(Explorer):
             **{name: each.index for name, each in sliders.items()},
         )
         super().__init__(picture, {**sliders, "dtype": dtypes})
-        # Two sliders stand side by side where there is room for them.
+        # Two sliders share a row if there is room.
         self.layout.flex_flow = "row wrap"
         *rows, choice, _ = self.children
         for row in rows:
             row.layout.flex = "1 1 300px"
-        for whole in (choice, picture):
-            whole.layout.flex = "1 1 100%"
+        for wide in (choice, picture):
+            wide.layout.flex = "1 1 100%"
 
     B = property(lambda self: self._controls["B"].value)
     D = property(lambda self: self._controls["D"].value)
@@ -134,7 +134,7 @@ class MatmulExplorer(Explorer):
 class MatmulPicture(Picture):
     _esm = read_javascript("marks.js", "loglog.js", "matmul.js")
 
-    # Where the controls stand, as places in ``stops`` and ``peaks``.
+    # The controls, as indices into ``stops`` and ``peaks``.
     B = traitlets.Int().tag(sync=True)
     D = traitlets.Int().tag(sync=True)
     F = traitlets.Int().tag(sync=True)
@@ -155,13 +155,11 @@ def _cost(B, D, F, dtype, tile=None):
 
 
 def _list_stops(name, value):
-    """Where a slider stops: powers of two, the value among them; the tile's last stop is None."""
+    """Return the stops of a slider: powers of two, the value and, for the tile, None."""
     first, last = REACH[name]
     if value is not None:
-        first, last = (
-            min(first, math.floor(math.log2(value))),
-            max(last, math.ceil(math.log2(value))),
-        )
+        first = min(first, math.floor(math.log2(value)))
+        last = max(last, math.ceil(math.log2(value)))
     powers = {2**exponent for exponent in range(first, last + 1)}
     if name == "tile":
         return [*sorted(powers | {value} - {None}), None]
@@ -169,7 +167,7 @@ def _list_stops(name, value):
 
 
 def _axis_limits(roofs, stops):
-    """Limits of the axes that hold all that the sliders and the choice of dtype reach."""
+    """Return limits of the axes that hold everything the controls can reach."""
     first, last = ({name: values[end] for name, values in stops.items()} for end in (0, -1))
     low = min(_cost(**first, dtype=dtype).intensity for dtype in roofs) / 2
     high = 2 * max(

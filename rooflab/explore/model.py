@@ -1,4 +1,4 @@
-"""A language model as it is served: its layers on the roof, their table, and the totals."""
+"""A served language model: its layers on the roof, their table, and the totals."""
 
 import functools
 
@@ -16,10 +16,10 @@ from roofkit.models.llm.split import Split
 from rooflab import plot
 from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_javascript
 
-# Chips that share every layer, and where the sliders stop beside the value that they start at.
+# Numbers of chips that share every layer, and the exponents of two between which sliders stop.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
 REACH = {"batch": (0, 11), "prompt": (4, 17), "answer": (1, 13)}
-# Weights and what they are multiplied by; "half" stands for the 16-bit format of the chip.
+# Formats of weights and activations; "half" stands for the 16-bit format of the chip.
 FORMATS = {
     "16-bit": {"weights": "half", "activations": "half"},
     "published": {},
@@ -36,34 +36,34 @@ PHASES = ("prefill", "decode")
 def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answer=256,
           precision=None, kv="16-bit", attention="flash", phase="decode", models=None, chips=None,
           text=None):  # fmt: skip
-    """The layers of a served language model on the roof, beside their table and the totals.
+    """Show the layers of a served language model on the roof, with their table and the totals.
 
-    Lists choose the model, the chip, how many of these share every layer, the formats and the
-    attention; sliders double and halve the batch and the lengths. Everything is at best: norms and
-    the like ride along with matmuls, layers follow one another, and no launch takes time.
+    Lists choose the model, the chip, how many chips share every layer, the formats and the
+    attention. Sliders double and halve the batch and the lengths. All times are bounds: norms and
+    the like are fused into matmuls, layers follow one another, and launches take no time.
 
     Parameters
     ----------
     model, chip : LLM and Chip, or their names
-        What the picture starts with; so are all that follow, but for the lists.
+        The choices at the start, as are all arguments but the lists.
     n : chips that share every layer, a power of two
     batch, prompt, answer : whole numbers
-        Sequences, tokens of each prompt, and tokens that are generated for each, at least 2.
+        Sequences, tokens of each prompt, and generated tokens of each answer, at least 2.
     precision : "16-bit", "published", "fp8", "W8A8", "W4A16" or "W4A8"
-        Of the weights, and of what they are multiplied by: as the model is published where its
-        checkpoint is quantised, and 16 bits otherwise, unless given.
+        The formats of weights and activations. By default, the published ones if the checkpoint is
+        quantised, and 16 bits otherwise.
     kv : "16-bit" or "fp8"
     attention : "flash" or "unfused"
         Whether the scores stay on the chip, or are written and read again.
     phase : "prefill" or "decode"
     models, chips : lists, optional
-        What there is to choose from: all that the tables have, unless given. A model whose count
-        has another form, and a chip without a confirmed 16-bit peak, are left out.
+        The choices; by default, all in the tables. Models that the picture cannot count and chips
+        without a confirmed 16-bit peak are left out.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a ModelExplorer, to end a notebook cell on. Raises ValueError for what cannot be served
-    so, with the reason, for another choice than these, and for an unknown text.
+    Returns a ModelExplorer, to end a notebook cell on. Raises ValueError for a model that cannot be
+    served so, with the reason, for a choice not listed here, and for an unknown text.
 
     >>> live = model("Llama-3.1-8B", "H100", batch=64)
     >>> live.decode["attention"].bound, f"{live.run.tokens_per_second:.0f} tokens/s"
@@ -71,10 +71,9 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     """
     model, chip = model if isinstance(model, LLM) else llm(model), find_chip(chip)
     precision = precision or ("published" if model.stored else "16-bit")
-    listed = [
-        each if isinstance(each, LLM) else llm(each) for each in models or _model_names(llms())
-    ]
-    offered = [find_chip(each) for each in chips or known_chips()]
+    models = models or [row["model"] for row in llms().rows]
+    models = [item if isinstance(item, LLM) else llm(item) for item in models]
+    chips = [find_chip(item) for item in chips or known_chips()]
     chosen = {"precision": precision, "kv": kv, "attention": attention, "phase": phase}
     known = {"precision": FORMATS, "kv": KV_FORMATS, "attention": ATTENTIONS, "phase": PHASES}
     for name, value in chosen.items():
@@ -88,22 +87,22 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     if n not in CHIPS:
         raise ValueError(f"n={n!r} must be one of {', '.join(map(str, CHIPS))}")
     if precision == "published" and not model.stored:
-        raise ValueError(f'{model.name} is published in 16 bits: say precision="16-bit"')
+        raise ValueError(f'{model.name} is published in 16 bits; use precision="16-bit"')
     state = {"model": model.name, "chip": chip.name, "n": n, **chosen, **lengths}
-    return ModelExplorer([*listed, model], [*offered, chip], state, merge_texts(text))
+    return ModelExplorer([*models, model], [*chips, chip], state, merge_texts(text))
 
 
 class ModelExplorer(Explorer):
-    """Lists and sliders over a served model; ``served`` and what follows are as these stand.
+    """Lists and sliders over a served model; ``deployment`` and the rest follow their state.
 
-    ``left_out`` says by name why a model or a chip is not in the lists.
+    ``left_out`` maps models and chips that are not in the lists to the reason.
     """
 
     def __init__(self, models, chips, state, text):
         self.left_out = {}
         self._models, of_models = self._list_offers(models, _model_data, state["model"])
         self._chips, of_chips = self._list_offers(chips, _chip_data, state["chip"])
-        self._serve(state)  # raises for what cannot be served
+        self._serve(state)  # raises if the start cannot be served
         data = {
             "models": of_models, "chips": of_chips,
             "stops": {name: _list_stops(name, state[name]) for name in REACH},
@@ -116,17 +115,17 @@ class ModelExplorer(Explorer):
         super().__init__(self._picture, {})
         self.layout.max_width = "760px"
 
-    def _list_offers(self, listed, data_of, start):
-        """What there is to choose from by name, and the data of each."""
-        offered, data = {}, {}
-        for each in listed:
+    def _list_offers(self, items, read_data, start):
+        """Return the models or chips to choose from by name, and the data of each."""
+        offers, data = {}, {}
+        for item in items:
             try:
-                data[each.name], offered[each.name] = data_of(each), each
+                data[item.name], offers[item.name] = read_data(item), item
             except ValueError as error:
-                if each.name == start:
+                if item.name == start:
                     raise
-                self.left_out[each.name] = str(error)
-        return offered, data
+                self.left_out[item.name] = str(error)
+        return offers, data
 
     def _serve(self, state):
         chip = self._chips[state["chip"]]
@@ -137,12 +136,11 @@ class ModelExplorer(Explorer):
 
     @property
     def state(self):
-        """Where the lists and sliders stand, by name."""
+        """The values of the lists and sliders by name."""
         return self._picture.state
 
     @property
     def deployment(self):
-        """The Deployment."""
         return self._serve(self.state)
 
     @property
@@ -152,12 +150,12 @@ class ModelExplorer(Explorer):
 
     @property
     def decode(self):
-        """The LayerTable of the step in the middle of the answer."""
+        """The LayerTable of the decode step in the middle of the answer."""
         return self.deployment.decode(self.state["batch"], self.context)
 
     @property
     def context(self):
-        """Tokens of each sequence that are cached when this step comes."""
+        """Tokens of each sequence in the cache before this step."""
         return self.state["prompt"] + self.state["answer"] // 2 - 1
 
     @property
@@ -169,7 +167,7 @@ class ModelExplorer(Explorer):
 
     @property
     def memory(self):
-        """What each chip must hold at the end, as a Memory."""
+        """The memory of each chip at the end, as a Memory."""
         return self.run.memory
 
     def __repr__(self):
@@ -187,27 +185,23 @@ class ModelPicture(Picture):
     state = traitlets.Dict().tag(sync=True)
 
 
-def _model_names(table):
-    return [row["model"] for row in table.rows]
-
-
 def _list_stops(name, value):
     first, last = REACH[name]
     return sorted({2**exponent for exponent in range(first, last + 1)} | {value})
 
 
 def _make_precision(name, kv, usual):
-    """The Precision of a choice of formats, whose 16-bit format is the usual one of the chip."""
-    given = {
-        each: usual if dtype == "half" else dtype
-        for each, dtype in {**FORMATS[name], "kv": KV_FORMATS[kv]}.items()
+    """Return the Precision of a choice of formats; ``usual`` is the chip's 16-bit format."""
+    formats = {
+        field: usual if dtype == "half" else dtype
+        for field, dtype in {**FORMATS[name], "kv": KV_FORMATS[kv]}.items()
     }
-    return Precision(**given, experts=given.get("weights"))
+    return Precision(**formats, experts=formats.get("weights"))
 
 
 @functools.cache
 def _model_data(model):
-    """What a page needs to count a model's passes in each of the formats."""
+    """Return the data with which a page counts the passes of a model in each format."""
     splits = {}
     for n in CHIPS:
         try:
@@ -218,13 +212,15 @@ def _model_data(model):
     formats = {}
     for name in FORMATS:
         for kv in KV_FORMATS if FORMATS[name] or model.stored else ():
-            found = settle_precision(_make_precision(name, kv, "bf16"), model, {"bf16"})
-            peaks = ("linear", found.linear), ("routed", found.routed), ("attends", found.attention)
+            settled = settle_precision(_make_precision(name, kv, "bf16"), model, {"bf16"})
+            peaks = {
+                "linear": settled.linear, "routed": settled.routed,
+                "attends": settled.attention, "head": settled.head,
+            }  # fmt: skip
             formats[f"{name} {kv}"] = {
-                "widths": found.widths._asdict(),
+                "widths": settled.widths._asdict(),
                 "peaks": {
-                    place: "half" if dtype == "bf16" else dtype
-                    for place, dtype in (*peaks, ("head", found.head))
+                    place: "half" if dtype == "bf16" else dtype for place, dtype in peaks.items()
                 },
             }
     return {
@@ -236,7 +232,7 @@ def _model_data(model):
 
 @functools.cache
 def _chip_data(chip):
-    """What a page needs of a chip."""
+    """Return the data that a page needs about a chip."""
     peaks = {
         name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)
     }
@@ -249,7 +245,7 @@ def _chip_data(chip):
     for n in CHIPS[1:]:
         try:
             rates = tiny.on(chip, split=Split(tensor=n))._passes.rates
-        except ValueError:  # so many are not joined, or the table does not say how
+        except ValueError:  # the chip has no group of this size, or the table does not say
             continue
         links[n] = {
             "all-gather": [rates.gather_share, rates.gather],

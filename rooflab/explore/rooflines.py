@@ -10,29 +10,29 @@ from roofkit.roofline import Cost, Roofline
 from rooflab import plot
 from rooflab.explore.frame import Explorer, Picture, make_slider, merge_texts, read_javascript
 
-# How many times a slider halves and doubles its start. Ten steps make one doubling, so the start
-# is one of the steps.
+# The doublings that a slider reaches below and above its start. Ten steps make one doubling, so the
+# start is one of the steps.
 REACH = 3
 
 
 def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=None):
-    """A roofline whose peak, bandwidth and kernel move with sliders, beside the published one.
+    """Show a roofline whose peak, bandwidth and kernel move, next to the published one.
 
     Parameters
     ----------
     chip : name of a chip, Chip, or Roofline
-        Where the sliders start and what stays behind as the grey reference.
+        The start of the sliders, which stays as a grey reference.
     dtype : str
         Which peak of the chip; not used for a Roofline.
     intensity : Cost of numbers, or FLOPs/byte
         The kernel at the start.
     kernel : str, optional
-        What to call it in the picture.
+        Its name in the picture.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a RooflineExplorer, to end a notebook cell on. Raises ValueError for a chip or dtype
-    that the table does not have, an intensity that is not finite and above 0, and an unknown text.
+    Returns a RooflineExplorer, to end a notebook cell on. Raises ValueError for an unknown chip or
+    dtype, an intensity that is not finite and above 0, and an unknown text.
 
     >>> live = roofline("TPU v5e", intensity=0.5)
     >>> live.roof.ridge
@@ -52,16 +52,16 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
 class RooflineExplorer(Explorer):
     """Three sliders over a live roofline.
 
-    ``peak_flops`` (FLOP/s), ``bandwidth`` (bytes/s) and ``intensity`` (FLOPs/byte) are where the
-    sliders stand, ``roof`` is the Roofline they make, ``published`` the one they started from.
+    ``peak_flops`` (FLOP/s), ``bandwidth`` (bytes/s) and ``intensity`` (FLOPs/byte) follow the
+    sliders, ``roof`` is their Roofline, and ``published`` the one they started from.
     """
 
     def __init__(self, roof, intensity, name, kernel, text):
         self.published, self._name, self._kernel = roof, name, kernel
         peak, bandwidth = float(roof.peak_flops), float(roof.bandwidth)
-        # The axis holds the ridge wherever the sliders move it.
+        # The axis is wide enough for the ridge wherever the sliders move it.
         apart = math.log2(intensity / roof.ridge)
-        below, above = (max(REACH, math.ceil(way) + 2 * REACH) for way in (apart, -apart))
+        below, above = (max(REACH, math.ceil(gap) + 2 * REACH) for gap in (apart, -apart))
         sliders = {
             "peak_flops": make_slider(peak, REACH, REACH, text["peak_flops"]),
             "bandwidth": make_slider(bandwidth, REACH, REACH, text["bandwidth"]),

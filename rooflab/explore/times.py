@@ -17,25 +17,26 @@ from rooflab.explore.frame import (
     read_javascript,
 )
 
-# How many times a slider doubles its start downward and upward. Bars share one linear axis: if it
-# reached further up, the bars of the first picture would be too short to read.
+# The doublings that a slider reaches below and above its start. Bars share a linear axis: if
+# sliders reached further up, the bars at the start would be too short to read.
 REACH_DOWN, REACH_UP = 3, 1
 
 
 def times(cost, chips, dtype="bf16", *, terms=None, text=None):
-    """T_math and T_comms of one Cost on several chips, as bars that move with FLOPs and bytes.
+    """Show T_math and T_comms of a Cost on several chips, as bars that move with it.
 
     Parameters
     ----------
     cost : Cost of numbers above 0
-        Where the sliders start.
+        The start of the sliders.
     chips : list of chips (Chip or name), or mapping of label to Roofline
     dtype : str
         Which peak of the chips; not used for Rooflines.
     terms : mapping, optional
-        What a slider counts in place of FLOPs or bytes: a mapping of ``"flops"``, ``"bytes"`` or
-        both to ``(label, start, stops)``. The cost belongs to ``start``, one of the numbers
-        ``stops`` that the slider moves through, and FLOPs or bytes are in proportion to them.
+        Quantities that sliders move instead of FLOPs or bytes: a mapping of ``"flops"``,
+        ``"bytes"`` or both to ``(label, start, stops)``. The slider moves through the numbers in
+        ``stops``, to which FLOPs or bytes are proportional; at ``start`` they are those of
+        ``cost``.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
@@ -72,7 +73,7 @@ def times(cost, chips, dtype="bf16", *, terms=None, text=None):
 class TimesExplorer(Explorer):
     """Two sliders over bars of time.
 
-    ``cost`` is the Cost the sliders make, ``estimates`` what it takes on each chip.
+    ``cost`` follows the sliders; ``estimates`` has its Estimate on each chip.
     """
 
     def __init__(self, cost, roofs, terms, text):
@@ -81,10 +82,10 @@ class TimesExplorer(Explorer):
         for key in ("flops", "bytes"):
             start = float(getattr(cost, key))
             if key in terms:
-                _, here, stops = terms[key]
-                sliders[key] = make_selection(stops, stops.index(here), text[key])
+                _, first, stops = terms[key]
+                sliders[key] = make_selection(stops, stops.index(first), text[key])
                 sliders[key].style.description_width = "80px"
-                most[key] = start * max(stops) / here
+                most[key] = start * max(stops) / first
             else:
                 sliders[key] = make_slider(start, REACH_DOWN, REACH_UP, text[key])
                 most[key] = start * 2**REACH_UP
@@ -102,8 +103,8 @@ class TimesExplorer(Explorer):
             limits={"x": [0, longest]},
             text=text,
             terms={
-                key: {"stops": stops, "each": float(getattr(cost, key)) / here}
-                for key, (_, here, stops) in terms.items()
+                key: {"stops": stops, "each": float(getattr(cost, key)) / first}
+                for key, (_, first, stops) in terms.items()
             },
             **{
                 key: float(each.index if key in terms else each.value)
@@ -139,7 +140,7 @@ class TimesExplorer(Explorer):
 class TimesPicture(Picture):
     _esm = read_javascript("marks.js", "bars.js")
 
-    # Where a slider stands, or its place in the stops of its term.
+    # The value of a slider, or its index in the stops of its term.
     flops = traitlets.Float().tag(sync=True)
     bytes = traitlets.Float().tag(sync=True)
     terms = traitlets.Dict().tag(sync=True)
@@ -149,7 +150,7 @@ class TimesPicture(Picture):
 
 
 def _check_terms(terms):
-    """Terms as label, start and list of stops; ValueError for anything else."""
+    """Return terms as label, start and list of stops; ValueError for anything else."""
     if not isinstance(terms, Mapping) or not set(terms) <= {"flops", "bytes"}:
         raise ValueError(f"terms must map 'flops', 'bytes' or both to a term, got {terms!r}")
     checked = {}
@@ -165,6 +166,6 @@ def _check_terms(terms):
             if not isinstance(check_number(stop, f"terms[{key!r}]"), (int, float)):
                 raise ValueError(f"terms[{key!r}] must have numbers as stops, got {stop!r}")
         if start not in stops:
-            raise ValueError(f"terms[{key!r}] starts at {start!r}, which is none of {stops}")
+            raise ValueError(f"terms[{key!r}] starts at {start!r}, which is not one of {stops}")
         checked[key] = label, start, stops
     return checked

@@ -1,6 +1,6 @@
-"""Rooflines, layers, times and memory as figures: in units, readable in grey, told in words."""
+"""Figures of rooflines, layers and times, with units, readable in grey, described in words."""
 
-import matplotlib.pyplot  # noqa: F401  first: an installation without it is told so
+import matplotlib.pyplot  # noqa: F401  first, so that the error names it if it is missing
 
 from roofkit._units import engineering
 from rooflab.plot.bottlenecks import bottleneck_map

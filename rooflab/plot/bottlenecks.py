@@ -1,4 +1,4 @@
-"""What a decode step waits for, as a map over batch and context."""
+"""A map over batch and context of the bottleneck of a decode step."""
 
 from collections.abc import Mapping
 
@@ -12,48 +12,49 @@ from rooflab.plot.wording import join_parts, say
 
 BATCHES = tuple(2**i for i in range(11))
 CONTEXTS = tuple(2**i for i in range(4, 16))
-# What a step may wait for longest, each with its colour, from pale to dark.
+# The colour and opacity of each bottleneck, from pale to dark.
 REGIONS = {"weights": (COLOURS[1], 0.2), "cache": (COLOURS[2], 0.45), "compute": (COLOURS[0], 0.75)}
-POINTS = 385  # of each axis
-NAME_RATIO = 2.4  # a name's width over its height, each as a share of its axis
+POINTS = 385  # on each axis
+NAME_RATIO = 2.4  # width over height of a name, each as a share of its axis
 
 
 def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
-    """Draw what a decode step spends most time on: fetching weights or KV cache, or computing.
+    """Map whether a decode step spends most time on weights, the KV cache or computing.
 
     Parameters
     ----------
     deployment : Deployment on one kind of chip
     batches, contexts : two or more rising whole numbers of at least 1
-        How far the axes reach: sequences, and the tokens that each has in its cache.
+        The reach of the axes: sequences, and the tokens that each has in its cache.
     ax : matplotlib Axes, optional
 
-    A layer that compute binds spends its time there. One that memory binds spends it on weights and
-    cache by their shares of its bytes; activations and links have no region. The cache leads where
-    it takes longer than weights and computing together. Beyond the dashed line memory does not
-    suffice, as ``deployment.memory(batch, prompt=1, output=context)`` counts it. Returns the Axes.
-    Raises ValueError for anything else.
+    A compute-bound layer spends its time on computing. A memory-bound one spends it on weights and
+    cache by their shares of its bytes. Activations and links have no region. The cache leads if it
+    takes longer than weights and computing together. Beyond the dashed line, memory is full by
+    ``deployment.memory(batch, prompt=1, output=context)``. Returns the Axes. Raises ValueError for
+    anything else.
 
     >>> import roofkit as rk
     >>> bottleneck_map(rk.llm("Llama-2-7B").on("RTX A6000")).get_ylabel()
     'context (tokens of each sequence)'
     """
-    served = _one_deployment(deployment)
-    batches, contexts = _rising(batches, "batches"), _rising(contexts, "contexts")
+    _check_deployment(deployment)
+    batches, contexts = _check_rising(batches, "batches"), _check_rising(contexts, "contexts")
     ax = ax or new_axes(4)
     xs = np.unique(np.rint(np.geomspace(batches[0], batches[-1], POINTS)))
     ys = np.unique(np.rint(np.geomspace(contexts[0], contexts[-1], POINTS)))
-    at = xs[None, :], ys[:, None]
-    ahead, spare = region_leads(served, *at), served.memory(at[0], 1, at[1]).spare
+    batch, context = xs[None, :], ys[:, None]
+    ahead = region_leads(deployment, batch, context)
+    spare = deployment.memory(batch, 1, context).spare
     longest = ahead.argmax(axis=0)
     for number, (name, (colour, alpha)) in enumerate(REGIONS.items()):
-        here = longest == number
-        if not here.any():
+        region = longest == number
+        if not region.any():
             continue
         ax.contourf(xs, ys, ahead[number], [0, np.inf], colors=colour, alpha=alpha, zorder=1)
-        # The name stands inside the region, if it can where the memory suffices.
-        fits = here & (spare >= 0)
-        row, column = _find_room(fits if fits.any() else here, xs, ys)
+        # The name is inside the region, if possible where the memory suffices.
+        fits = region & (spare >= 0)
+        row, column = _find_room(fits if fits.any() else region, xs, ys)
         ax.text(
             xs[column], ys[row], say(f"regions.{name}"), ha="center", va="center", fontsize=9.5,
             color=palette.colour("mark"), bbox=TEXT_PLATE, zorder=4,
@@ -69,37 +70,38 @@ def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
     set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
     set_ticks(ax.yaxis, ax.get_ylim(), lambda value: f"{value:g}")
     draw_grid(ax)
-    told = [_describe_column(int(xs[i]), ys, longest[:, i]) for i in (0, -1)]
+    columns = [_describe_column(int(xs[i]), ys, longest[:, i]) for i in (0, -1)]
     ax.roofkit_description = say(
-        "regions.described", model=served.model.name, chip=served.chip.name,
-        chips=served.split.chips, columns=join_parts(told),
+        "regions.described", model=deployment.model.name, chip=deployment.chip.name,
+        chips=deployment.split.chips, columns=join_parts(columns),
     )  # fmt: skip
     return ax
 
 
-def region_leads(served, batch, context):
-    """By how many seconds of a decode step each of REGIONS is ahead; the highest is the region.
+def region_leads(deployment, batch, context):
+    """Return by how many seconds of a decode step each of REGIONS leads; the highest lead wins.
 
-    The first axis is that of REGIONS; arrays broadcast.
+    The first axis is that of REGIONS. Arrays broadcast.
     """
     weights = cache = computing = 0.0
-    for layer in served.decode(batch, context):
+    for layer in deployment.decode(batch, context):
         time, bound = layer.count * layer.time, layer.bound
-        # Layers that send without touching the memory have no bytes.
+        # Layers that only send have no bytes in memory.
         fetching = np.where(bound == "memory", time, 0.0) / np.maximum(layer.bytes, 1.0)
         weights = weights + fetching * layer.weights
         cache = cache + fetching * layer.kv
         computing = computing + np.where(bound == "compute", time, 0.0)
-    # Matrices begin to compute one after the other: they are compared with the cache together.
+    # Weights turn into computing one layer after another, so the cache is compared with both.
     matrices = weights + computing - cache
     return np.stack([np.minimum(matrices, weights - computing), -matrices,
                      np.minimum(matrices, computing - weights)])  # fmt: skip
 
 
-def _one_deployment(deployment):
-    """A Deployment on one kind of chip, checked."""
+def _check_deployment(deployment):
     if isinstance(deployment, Mapping):
-        raise ValueError("deployment must be one Deployment, got a mapping; draw a figure for each")
+        raise ValueError(
+            "deployment must be one Deployment, got a mapping; draw one figure for each"
+        )
     if not isinstance(deployment, Deployment):
         raise ValueError(
             'deployment must be a Deployment, such as rk.llm("Llama-2-7B").on("H100"), got '
@@ -110,11 +112,9 @@ def _one_deployment(deployment):
             f"{deployment.model.name} is on {len(deployment.chip)} kinds of chips; give one "
             "Deployment for each"
         )
-    return deployment
 
 
-def _rising(values, name):
-    """Rising whole numbers as an array, checked."""
+def _check_rising(values, name):
     array = np.asarray(values)
     whole = array.ndim == 1 and len(array) >= 2 and np.issubdtype(array.dtype, np.integer)
     if not whole or array[0] < 1 or np.any(np.diff(array) <= 0):
@@ -125,14 +125,16 @@ def _rising(values, name):
 
 
 def _find_room(region, xs, ys):
-    """Row and column of the place in a region that leaves a name most room to the edges."""
-    step = 4 if region[::4, ::4].any() else 1  # a region is wider than that, but for few points
-    across, up = (np.log(each / each[0]) / np.log(each[-1] / each[0]) for each in (xs, ys))
+    """Return the row and column in a region where a name has most room to the edges."""
+    step = 4 if region[::4, ::4].any() else 1  # faster, and fine unless the region is tiny
+    across, up = (np.log(axis / axis[0]) / np.log(axis[-1] / axis[0]) for axis in (xs, ys))
     across, up, coarse = across[::step] / NAME_RATIO, up[::step], region[::step, ::step]
     outside = np.pad(~coarse, 1, constant_values=True)
-    beside = outside[:-2, 1:-1] | outside[2:, 1:-1] | outside[1:-1, :-2] | outside[1:-1, 2:]
+    next_to_outside = (
+        outside[:-2, 1:-1] | outside[2:, 1:-1] | outside[1:-1, :-2] | outside[1:-1, 2:]
+    )
     rows, columns = np.nonzero(coarse)
-    edges = np.nonzero(coarse & beside)
+    edges = np.nonzero(coarse & next_to_outside)
     room = np.maximum(
         abs(up[rows, None] - up[edges[0]]), abs(across[columns, None] - across[edges[1]])
     )
@@ -143,7 +145,7 @@ def _find_room(region, xs, ys):
 
 
 def _describe_column(batch, contexts, longest):
-    """What a batch waits for as its context grows, in words."""
+    """Describe the bottlenecks of a batch as its context grows."""
     names = [say(f"regions.{name}") for name in REGIONS]
     parts = [names[longest[0]]]
     parts += [

@@ -1,4 +1,4 @@
-"""Collectives as figures: who holds what after each step, and which links a group has."""
+"""Figures of collectives, step by step, and of the links in a group of chips."""
 
 import math
 from itertools import pairwise
@@ -13,7 +13,7 @@ from rooflab import palette
 from rooflab.plot.common import COLOURS
 from rooflab.plot.wording import join_parts, say
 
-# A chip is named by a letter, a piece of the array by a number.
+# Letters name chips, numbers name pieces of the array.
 LETTERS = "ABCDEFGH"
 
 
@@ -26,16 +26,16 @@ def collective(name, n=4, *, axes=None):
     n : chips, 2 to 5
     axes : sequence of matplotlib Axes, one for each state, optional
 
-    A cell is filled where the chip holds the piece. Where sums are made, a number says how many
-    chips have added their part. What has just come over a link has a thick frame. In an all-to-all
-    a piece has the colour and letter of the chip that it is for. The second row of an all-reduce
-    is its all-gather. Returns the Axes. Raises ValueError for anything else.
+    A filled cell means that the chip holds the piece. In a sum, a number says how many chips have
+    added their part. A thick frame marks a piece that just came over a link. In an all-to-all, a
+    piece has the colour and letter of its target chip. The second row of an all-reduce is its
+    all-gather. Returns the Axes. Raises ValueError for anything else.
 
     >>> len(collective("all-gather", 4))
     4
     """
     if name not in STATES:
-        raise ValueError(f"no collective is named {name!r}; there are {', '.join(STATES)}")
+        raise ValueError(f"{name!r} is not a collective; there are {', '.join(STATES)}")
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 2 <= n <= len(COLOURS):
         raise ValueError(f"n must be a whole number from 2 to {len(COLOURS)}, got {n!r}")
     states = STATES[name](n)
@@ -53,18 +53,22 @@ def collective(name, n=4, *, axes=None):
     for step, (ax, held) in enumerate(zip(axes, states, strict=True)):
         _draw_state(ax, step, held, before, name)
         before = held
-    told = [
+    descriptions = [
         say("collective.state", step=step, chips=_describe_state(held))
         for step, held in enumerate(states)
     ]
     axes[0].roofkit_description = say(
-        "collective.described", name=name, n=n, steps=len(states) - 1, states=join_parts(told)
+        "collective.described",
+        name=name,
+        n=n,
+        steps=len(states) - 1,
+        states=join_parts(descriptions),
     )
     return tuple(axes)
 
 
 def _gather_states(n, held=None):
-    """Each chip passes on to the next what it got last."""
+    """Yield the states of an all-gather: each chip passes on the piece that it got last."""
     held = [{chip: (chip, n)} for chip in range(n)] if held is None else held
     yield held
     for step in range(n - 1):
@@ -76,7 +80,7 @@ def _gather_states(n, held=None):
 
 
 def _scatter_states(n):
-    """Each piece goes around once, adds a part at every chip, and ends at that of its number."""
+    """Yield the states of a reduce-scatter: each piece goes around once and adds up."""
     held = [{piece: (piece, 1) for piece in range(n)} for _ in range(n)]
     yield held
     for step in range(n - 1):
@@ -97,7 +101,7 @@ def _reduce_states(n):
 
 
 def _exchange_states(n):
-    """At each step every chip sends one piece, one chip further than at the step before."""
+    """Yield the states of an all-to-all: at step s, every chip sends s chips further."""
     held = [{target: (target, n) for target in range(n)} for _ in range(n)]
     yield held
     for step in range(1, n):
@@ -150,12 +154,12 @@ def _draw_state(ax, step, held, before, name):
 def _describe_state(held):
     n, chips = len(held), []
     for letter, pieces in zip(LETTERS, held, strict=False):
-        told = [
+        texts = [
             say("collective.whole" if parts == n else "collective.partial",
                 piece=piece, parts=parts, n=n)
             for piece, (_, parts) in sorted(pieces.items())
         ]  # fmt: skip
-        chips.append(say("collective.chip", chip=letter, pieces=join_parts(told, "words")))
+        chips.append(say("collective.chip", chip=letter, pieces=join_parts(texts, "words")))
     return join_parts(chips, "items")
 
 
@@ -167,8 +171,8 @@ def topologies(groups, *, axes=None):
     groups : mapping of label to Group, of at most 16 chips along an axis and two axes
     axes : sequence of matplotlib Axes, optional
 
-    A chip that has the fewest links is dark, and so are its links: their bandwidth is the group's
-    egress. A legend says so. Returns the Axes. Raises ValueError for anything else.
+    A chip with the fewest links is dark, and so are its links, whose bandwidth is the egress of the
+    group. A legend says so. Returns the Axes. Raises ValueError for anything else.
 
     >>> from roofkit.network import group
     >>> axes = topologies({"4": group("TPU v5e", 4)})
@@ -191,7 +195,7 @@ def topologies(groups, *, axes=None):
         handles.append(Line2D([], [], ls="", label=say("topologies.centre"), **style))
     below = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": 10}
     axes[0].figure.legend(handles=handles, **below)
-    told = [
+    descriptions = [
         say(
             "topologies.switch" if group.topology == "switch"
             else "topologies.one_link" if group.links == 1 else "topologies.links",
@@ -199,7 +203,7 @@ def topologies(groups, *, axes=None):
         )
         for label, group in groups.items()
     ]  # fmt: skip
-    axes[0].roofkit_description = say("topologies.described", groups=join_parts(told))
+    axes[0].roofkit_description = say("topologies.described", groups=join_parts(descriptions))
     return tuple(axes)
 
 
@@ -221,20 +225,14 @@ def _draw_group(ax, label, group):
             },
         )  # fmt: skip
     for chip, place in places.items():
-        style = {
-            "marker": "s",
-            "ms": 9,
-            "mec": palette.colour("reference"),
-            "color": "white",
-            "zorder": 3,
-        }
+        style = {"marker": "s", "ms": 9, "mec": palette.colour("reference"), "color": "white"}
         if chip == "switch":
             style |= {"marker": "D", "ms": 10, "color": palette.colour("trail")}
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
-        ax.plot(*place, **style)
-    # All boxes have one shape, so that the titles stand in line. A title above a box without axes
-    # would be cut off, so it stands at the top within.
+        ax.plot(*place, zorder=3, **style)
+    # All boxes have one shape, so that the titles line up. A title above a box without axes would
+    # be cut off, so it goes inside, at the top.
     least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
     half = max(most - least) / 2 + 0.7
     x, y = (least + most) / 2
@@ -243,7 +241,7 @@ def _draw_group(ax, label, group):
 
 
 def _layout(group):
-    """Where each chip is drawn, and the links as pairs of chips with a bend."""
+    """Return the place of each chip, and the links as pairs of chips with a bend."""
     if group.topology != "torus" or (len(group.axes) == 1 and group.rings[0]):
         n = group.n
         places = {

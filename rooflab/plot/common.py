@@ -1,9 +1,10 @@
-"""What every figure shares: colours that differ in grey too, axes, labels that do not overlap."""
+"""Shared by all figures: colours that differ in grey, axes, and labels that do not overlap."""
 
 import base64
 import html
 import io
 import math
+from collections.abc import Mapping
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
@@ -16,27 +17,26 @@ from roofkit._units import engineering
 from rooflab import palette
 from rooflab.plot.wording import say
 
-# The colours of lines also differ in grey; the styles tell lines apart without any colour.
+# The colours of lines also differ in grey, and their styles differ without colour.
 COLOURS = palette.series()
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-# A legend within the axes or above them, and what lies under words that cross a line.
+# The style of a legend inside the axes or above them, and of the plate under text on a line.
 LEGEND_INSIDE = {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none"}
 LEGEND_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "frameon": False, "fontsize": 9}
 TEXT_PLATE = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
 
 
 def new_axes(height):
-    """The Axes of a new figure, as wide as all are and so many inches high."""
+    """Return the Axes of a new figure of the usual width and a height in inches."""
     return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
 
 
 def show(ax, alt=None):
-    """The Axes' figure as a picture with alternative text, for a notebook cell to end on.
+    """Return the figure of the Axes as a Picture with alternative text, to end a notebook cell on.
 
-    Figures drawn by this package describe themselves; give ``alt`` for any other. Of a figure with
-    several Axes give one or all. The picture is a PNG, or an SVG where matplotlib's
-    ``savefig.format`` says so. Returns an object with ``_repr_html_``; the figure itself is closed.
-    Raises ValueError where no text is known.
+    Figures drawn by this package describe themselves; give ``alt`` for any other. For a figure with
+    several Axes, pass one of them or all. The picture is a PNG, or an SVG if matplotlib's
+    ``savefig.format`` says so. Closes the figure. Raises ValueError without a text.
     """
     ax = ax[0] if isinstance(ax, tuple) else ax
     figure = ax.figure
@@ -44,7 +44,7 @@ def show(ax, alt=None):
     if not alt:
         raise ValueError('this figure has no description; give one: show(ax, alt="what it shows")')
     kind = "svg" if plt.rcParams["savefig.format"] == "svg" else "png"
-    # No version and no date, so that a picture drawn again is the same.
+    # Without a version and a date, the same figure gives the same file.
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     picture = io.BytesIO()
     figure.savefig(picture, format=kind, dpi=144, metadata=metadata)
@@ -54,7 +54,7 @@ def show(ax, alt=None):
 
 
 class Picture:
-    """A PNG or SVG with the text that stands for it where it cannot be seen."""
+    """A PNG or SVG with its alternative text."""
 
     def __init__(self, content, alt, width, kind="png"):
         self.content, self.alt, self.width, self.kind = content, alt, width, kind
@@ -71,35 +71,33 @@ class Picture:
 
 
 def decade_limits(values, before, after):
-    """Limits of a log axis, in half decades, with so many decades of room around the values."""
+    """Return limits of a log axis in half decades, with room of so many decades around values."""
     low, high = np.log10(min(values)) - before, np.log10(max(values)) + after
     return 10 ** (np.floor(2 * low) / 2), 10 ** (np.ceil(2 * high) / 2)
 
 
 def intensity_limits(ridges, intensities, above=2):
-    """Limits of the intensity axis, in whole decades around the ridges of the chips.
+    """Return limits of the intensity axis, in whole decades around the ridges of the chips.
 
-    From three decades below that of the lowest ridge to ``above`` that of the highest. They do not
-    follow the kernels, so that one sees a kernel move that gets tenfold faster; only a kernel that
-    would lie outside widens them.
+    They reach from three decades below the lowest ridge to ``above`` decades beyond the highest.
+    Kernels do not move them, so that a reader sees a kernel move; only one that would lie outside
+    widens them.
     """
     first, last = (math.floor(math.log10(ridge)) for ridge in (min(ridges), max(ridges)))
-    # Nothing lies below 0.01: adding vectors in fp64, 1/24 FLOP/byte, is about the lowest there is.
+    # Adding vectors in fp64, at 1/24 FLOP/byte, is about the lowest intensity of any kernel.
     start = max(first - 3, min(first - 1, -2))
     least, most = min(intensities, default=math.inf), max(intensities, default=0)
-    low, high = (
-        min(10.0**start, least / EDGE_FACTOR),
-        max(10.0 ** (last + above), most * EDGE_FACTOR),
-    )
+    low = min(10.0**start, least / EDGE_FACTOR)
+    high = max(10.0 ** (last + above), most * EDGE_FACTOR)
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
-# A marker whose distance from the frame is this factor is not cut off.
+# At this factor from the frame or farther, a marker is not cut off.
 EDGE_FACTOR = 1.3
 
 
 def check_limits(pair, name):
-    """Limits of an axis that a caller gives, as floats."""
+    """Return the limits that a caller gives an axis, as floats."""
     low, high = pair
     if not 0 < low < high < math.inf:
         raise ValueError(f"{name} must be two rising numbers above 0, got {pair!r}")
@@ -107,7 +105,7 @@ def check_limits(pair, name):
 
 
 def set_roofline_axes(ax, xlim, ylim):
-    """Make both axes logarithmic: intensity from left to right, FLOP/s upward."""
+    """Set up logarithmic axes of intensity (across) and FLOP/s (up)."""
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     ax.set_xlabel(say("axes.intensity"))
     ax.set_ylabel(say("axes.attainable"))
@@ -117,7 +115,7 @@ def set_roofline_axes(ax, xlim, ylim):
 
 
 def set_ticks(axis, limits, text):
-    """Label the decades of a log axis and, if it shows fewer than two, some values between them."""
+    """Label the decades of a log axis and, if it shows fewer than two, some values in between."""
     decades_shown = math.log10(limits[1] / limits[0])
     between = (2, 3, 4, 5, 6, 8) if decades_shown < 1 else (2, 5) if decades_shown < 2 else ()
     axis.set_major_locator(LogLocator(numticks=12))
@@ -129,7 +127,7 @@ def set_ticks(axis, limits, text):
 
 
 def draw_grid(ax):
-    """Draw a pale grid, and leave out the two sides of the frame that have no scale."""
+    """Draw a pale grid, and hide the two sides of the frame without a scale."""
     ax.grid(which="major", color=palette.colour("grid"), lw=0.8, zorder=0)
     ax.spines[["top", "right"]].set_visible(False)
 
@@ -140,19 +138,25 @@ def check_positive(name, values):
         raise ValueError(f"{name} must all be finite and above 0")
 
 
+def check_mapping(name, mapping, most, content):
+    """Raise ValueError unless a mapping has 1 to ``most`` labels."""
+    if not isinstance(mapping, Mapping) or not 1 <= len(mapping) <= most:
+        raise ValueError(f"{name} must map 1 to {most} labels to {content}, got {mapping!r}")
+
+
 def format_3g(value):
-    """A number with three significant digits and no exponent."""
+    """Return a number as text with three significant digits and no exponent."""
     return f"{float(f'{value:.3g}'):.10g}"
 
 
 def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
-    """Write labels beside their points, each where it covers neither a label nor anything else.
+    """Write labels next to their points so that they cover each other and the rest least.
 
-    ``labels`` holds (text, (x, y) in data, radius of the point in points of type, colour);
-    ``avoid`` holds artists, and ``lines`` pairs of arrays (xs, ys) in data, which are straight on
-    the figure; no label should cover either. Early labels choose first. A label that finds room
-    only farther away is joined to its point by a thin line; with ``nearest`` labels
-    without such a line keep off the points of others. Returns the annotations.
+    ``labels`` holds (text, (x, y) in data, radius of the point in points of type, colour). Labels
+    avoid the artists in ``avoid`` and the ``lines``, pairs of arrays (xs, ys) in data, drawn
+    straight. Early labels choose first. A thin line joins a label to its point if there is room
+    only farther away. With ``nearest``, labels without such a line keep away from the points of
+    other labels. Returns the annotations.
     """
     ax.figure.draw_without_rendering()
     point = ax.figure.dpi / 72
@@ -176,11 +180,13 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
         ink = np.concatenate(inked)
 
         others = [
-            (other, far) for other, (_, at, far, _) in zip(centres, labels, strict=True) if at != xy
+            (other, other_radius)
+            for other, (_, other_xy, other_radius, _) in zip(centres, labels, strict=True)
+            if other_xy != xy
         ]
 
         def cost(place, centre=centre, half=half, ink=ink, others=others):
-            """How bad a place is: its distance in points, and more for what it covers."""
+            """Return how bad a place is: its distance in points, plus a penalty for covering."""
             middle, gap, turn = place
             box = _box(middle, *(2 * half))
             covered = sum(_overlap_area(box, other) for other in boxes)
@@ -196,21 +202,22 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
                 )
             elif nearest:
                 gaps = [
-                    np.hypot(*_distance_from(box, other)) / point - far for other, far in others
+                    np.hypot(*_distance_from(box, other)) / point - other_radius
+                    for other, other_radius in others
                 ]
                 struck += 4 * (min(gaps, default=math.inf) < gap + 2)
             return gap + turn / 4 + 8 * struck + 4 * (covered + outside) / point**2
 
         least, (middle, gap) = math.inf, (centre, 0)
-        for tried in (3, 7, 12, 18, 26, 36, 48, 62, 78, 96):
+        for distance in (3, 7, 12, 18, 26, 36, 48, 62, 78, 96):
             for turn, way in enumerate(DIRECTIONS):
-                if tried + turn / 4 >= least:
+                if distance + turn / 4 >= least:
                     continue  # its distance alone costs more than the best place
-                place = centre + way * (radius + tried) * point + np.clip(1.42 * way, -1, 1) * half
-                if (found := cost((place, tried, turn))) < least:
-                    least, middle, gap = found, place, tried
+                shift = way * (radius + distance) * point + np.clip(1.42 * way, -1, 1) * half
+                if (price := cost((centre + shift, distance, turn))) < least:
+                    least, middle, gap = price, centre + shift, distance
         label.xyann = (middle - centre) / point
-        # The lines of a label beside its point start or end at the point.
+        # A label left or right of its point aligns its lines towards the point.
         aside = int(np.sign((middle - centre)[0]) * (abs(middle - centre)[0] > half[0]))
         label.set_multialignment(("center", "left", "right")[aside])
         boxes.append(_box(middle, *(2 * half)))
@@ -228,8 +235,8 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
     return placed
 
 
-# The directions in which a label is tried: above, below and beside its point come first. A label
-# farther away than FAR, in points, is joined to its point by a line.
+# The directions in which a label may lie, the preferred ones first: above, below, right and left.
+# A line joins a label to its point if their distance in points of type is above LINE_FROM.
 DIRECTIONS = [
     np.array([math.cos(angle), math.sin(angle)])
     for angle in np.pi / 8 * np.array([4, 12, 0, 8, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15])
@@ -242,7 +249,7 @@ def _box(middle, width, height):
 
 
 def _overlap_area(a, b):
-    # Bbox.intersection takes twenty times as long, and a figure asks thousands of times.
+    # Bbox.intersection takes twenty times as long, and a figure needs thousands of areas.
     (left, low), (right, top) = a.get_points().tolist()
     (other_left, other_low), (other_right, other_top) = b.get_points().tolist()
     across = min(right, other_right) - max(left, other_left)
@@ -255,20 +262,20 @@ def _are_inside(box, points):
 
 
 def _distance_from(box, place):
-    """How far a place lies from a box, across and up."""
+    """Return the distance of a place from a box, across and up."""
     return np.maximum(np.maximum(box.min - place, place - box.max), 0)
 
 
 def _sample_line(corners, point):
-    """Points along a line through corners, all in pixels, two points of type apart."""
+    """Return points along a line through corners, in pixels, two points of type apart."""
     steps = []
     for a, b in pairwise(np.asarray(corners)):
-        many = max(2, math.ceil(np.hypot(*(b - a)) / (2 * point)))
-        steps.append(np.linspace(a, b, many))
+        count = max(2, math.ceil(np.hypot(*(b - a)) / (2 * point)))
+        steps.append(np.linspace(a, b, count))
     return np.concatenate(steps)
 
 
 def _box_edge(middle, target, half):
-    """Where the way from the middle of a box to a target leaves the box."""
+    """Return where the line from the middle of a box to a target leaves the box."""
     way = target - middle
     return middle + way * min(1.0, *(half / np.maximum(abs(way), 1e-9)))

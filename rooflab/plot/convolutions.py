@@ -1,4 +1,4 @@
-"""The arrays of a convolution as a figure: its input, one of its filters and its output."""
+"""A figure of the arrays of a convolution: its input, one of its filters and its output."""
 
 from matplotlib.patches import Polygon
 
@@ -8,22 +8,22 @@ from rooflab import palette
 from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.wording import say
 
-# A channel is drawn so far to the right and so far up, as a share of a row's height.
+# How far right and up each further channel is drawn, as shares of the height of a row.
 SLANT = 0.36, 0.3
-# How thick a filter of a few rows is drawn at least, as a share of the figure's width.
+# The least size of a drawn filter, as a share of the width of the figure.
 THINNEST = 0.008
-# How far above a front its name stands, as a share of the figure's width: beside the slanted edge.
+# How far a name is above the front of an array, as a share of the width of the figure.
 RAISED = 0.045
 
 
 def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="fp32", ax=None):
     """Draw the arrays of a convolution to scale: X[C_in, H, W], a filter of Y, and Z.
 
-    Arguments are those of ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. Shown in X
-    is what one filter sees at once, in the filter's colour, and dark in Z the number that it gives.
-    Rows and columns lie in the page and are to scale; channels lie behind each other, each about
-    half as thick as a row is high. Under each array stand its sizes and its bytes. Returns the
-    Axes. Raises ValueError as ``conv2d`` does.
+    Arguments are those of ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. The colour
+    of the filter marks what it sees at once in X, and the dark spot in Z is the number it gives.
+    Rows and columns are to scale. Channels lie behind each other, each about half as thick as a row
+    is high. The text under each array gives its sizes and bytes. Returns the Axes. Raises
+    ValueError as ``conv2d`` does.
 
     >>> ax = conv_shapes(56, 56, 128, 256, 3, padding=1)
     >>> ax.roofkit_description[:79]
@@ -51,17 +51,17 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     ax.set_aspect("equal")
     ax.axis("off")
     thick = max(K, THINNEST * width)
-    at = [0, widths[0] + gap, widths[0] + widths[1] + 2 * gap]
-    _draw_box(ax, (at[0], 0), (W, H, C_in), COLOURS[0])
-    _draw_box(ax, (at[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
-    _draw_box(ax, (at[2], 0), (columns, rows, C_out), COLOURS[2])
-    # What the filter sees reaches as far back as the filter does; what it gives is one number.
+    lefts = [0, widths[0] + gap, widths[0] + widths[1] + 2 * gap]
+    _draw_box(ax, (lefts[0], 0), (W, H, C_in), COLOURS[0])
+    _draw_box(ax, (lefts[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
+    _draw_box(ax, (lefts[2], 0), (columns, rows, C_out), COLOURS[2])
+    # The filter sees a part of X as deep as the filter, and gives one number of Z.
     for left, size, part, reach, colour, name in (
-        (at[0], (W, H), thick, deep, COLOURS[1], say("convolution.seen")),
-        (at[2], (columns, rows), 1, 1, COLOURS[2], say("convolution.made")),
+        (lefts[0], (W, H), thick, deep, COLOURS[1], say("convolution.seen")),
+        (lefts[2], (columns, rows), 1, 1, COLOURS[2], say("convolution.made")),
     ):
         corner = left + 0.3 * (size[0] - part), 0.55 * (size[1] - part)
-        # It lies within the array, whose faces are drawn over it.
+        # The part is inside the array, so the faces of the array are drawn over it.
         _draw_box(ax, corner, (part, part, reach), colour, dark=True, zorder=0.5)
         ax.annotate(
             name, (corner[0] + part / 2, corner[1] + part), ha="center", va="bottom", fontsize=9.8,
@@ -70,17 +70,17 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
                         "shrinkA": 0, "shrinkB": 1},
         )  # fmt: skip
     ax.annotate(
-        say("convolution.one"), (at[1] + thick / 2, thick), xytext=(0, 3),
+        say("convolution.one"), (lefts[1] + thick / 2, thick), xytext=(0, 3),
         textcoords="offset points", ha="right", va="bottom", fontsize=9.8,
     )  # fmt: skip
-    named = (
-        (at[0] + W / 2, _size_text("X", C_in, H, W, bytes_of("X"))),
-        (at[1] + thick / 2, say(
+    captions = (
+        (lefts[0] + W / 2, _size_text("X", C_in, H, W, bytes_of("X"))),
+        (lefts[1] + thick / 2, say(
             "convolution.filters", count=C_out, deep=deep, kernel=K, bytes=bytes_of("Y"),
         )),
-        (at[2] + columns / 2, _size_text("Z", C_out, rows, columns, out)),
+        (lefts[2] + columns / 2, _size_text("Z", C_out, rows, columns, out)),
     )  # fmt: skip
-    for centre, text in named:
+    for centre, text in captions:
         ax.annotate(
             text, (centre, 0), xytext=(0, -5), textcoords="offset points", ha="center", va="top",
             fontsize=10,
@@ -94,14 +94,13 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
 
 
 def _size_text(name, channels, rows, columns, bytes):
-    """What stands under an array of channels."""
     return say(
         "convolution.array", name=name, channels=channels, rows=rows, columns=columns, bytes=bytes
     )
 
 
 def _draw_box(ax, corner, sizes, colour, *, dark=False, zorder=1):
-    """A box in oblique view: its front, its top and its right side."""
+    """Draw the front, the top and the right side of a box in oblique view."""
     (left, low), (wide, high, deep) = corner, sizes
     right, top = left + wide, low + high
     back = SLANT[0] * deep, SLANT[1] * deep

@@ -1,4 +1,4 @@
-"""Matrix multiplications as figures: their shapes, what a batch reaches, what it takes."""
+"""Figures of matmuls: their shapes, and their speed and time by batch."""
 
 import math
 import re
@@ -15,9 +15,9 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
-# How thick a single row or column is drawn, as a share of the figure's width.
+# The least thickness of a drawn row or column, as a share of the width of the figure.
 THINNEST = 0.006
-# Where a text stands beside a point: its offset in points, and how it is aligned.
+# The place of a text relative to a point: its offset in points, and its alignment.
 SIDES = {
     "on": ((0, 0), "center", "center"),
     "left": ((-5, 0), "right", "center"),
@@ -25,26 +25,26 @@ SIDES = {
     "above": ((0, 4), "center", "bottom"),
     "below": ((0, -5), "center", "top"),
 }
-# The batches that a curve is drawn for.
+# The ends of the axis of batches.
 SMALLEST_BATCH, LARGEST_BATCH = 16, 8192
 
 
 def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
-    """Draw X[B, D] · Y[D, F] = Z[B, F] to scale, Z below Y and beside X, each with its bytes.
+    """Draw X[B, D] · Y[D, F] = Z[B, F] to scale, with bytes, Z below Y and right of X.
 
     Parameters
     ----------
     B, D, F : whole numbers of at least 1
     dtype : str
     tile : pair of whole numbers, optional
-        Rows and columns of one block of Z, no more than B and F; drawn with the rows of X and the
-        columns of Y that it takes. Otherwise it is one element with one row and one column.
+        Rows and columns of one block of Z, at most B and F, drawn with the rows of X and the
+        columns of Y that it needs. By default, one element with one row and one column.
     chips : whole number that divides D, optional
-        How many chips split D; the figure shows the share of the first, all in its colour.
+        How many chips split D. The figure shows the share of the first chip, in its colour.
     ax : matplotlib Axes, optional
 
-    Returns the Axes. Raises ValueError for sizes that are not whole, for a tile that is too large
-    and for a D that the chips cannot split.
+    Returns the Axes. Raises ValueError for sizes that are not whole numbers, for a tile that is too
+    large, and for a D that the chips cannot split.
 
     >>> ax = matmul_shapes(512, 4096, 4096)
     >>> ax.roofkit_description[:57]
@@ -58,12 +58,12 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
             raise ValueError(f"{name} must be a whole number of at least 1, got {size!r}")
         if size > most:
-            raise ValueError(f"{name}={size} is more than the {most} that there are")
+            raise ValueError(f"{name}={size} must be at most {most}")
     if D % chips:
         raise ValueError(f"chips={chips} must divide D={D}")
     D //= chips
     one, depth = ("₁", f"D/{chips}") if chips > 1 else ("", "D")
-    # Y stands over Z and X beside it. Lengths count elements; Z begins at (right, 0).
+    # Y is above Z, and X left of it. Lengths count elements; Z begins at (right, 0).
     gap = 0.06 * (D + F)
     right, above = D + gap, B + gap
     width, height = right + F, above + D
@@ -72,11 +72,11 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     ax.set(xlim=(-0.1 * width, 1.01 * width), ylim=(-(0.1 if flat else 0.06) * width, height))
     ax.set_aspect("equal")
     ax.axis("off")
-    # The block lies about a third of the way in, where a tile begins.
+    # The block is about a third of the way in, where a tile begins.
     thick, wide = max(rows, THINNEST * width), max(columns, THINNEST * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
-    # Where chips split D, a colour stands for a chip, as in the figures of cuts.
+    # If chips split D, a colour stands for a chip, as in the figures of cuts.
     colours = COLOURS[:3] if chips == 1 else COLOURS[:1] * 3
     for corner, size, inner, part, colour in (
         ((0, 0), (D, B), (0, under), (D, thick), colours[0]),
@@ -97,8 +97,8 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         _write_beside(ax, f"Z{one}[B, F]\n{moved['Z']}", (free, under / 2), "on")
     edge = {"fontsize": 9, "color": palette.colour("reference")}
     if tile and not flat:
-        beside = (left + wide, under + thick / 2)
-        _write_beside(ax, f"{rows:,} × {columns:,}", beside, "right", **edge)
+        end = (left + wide, under + thick / 2)
+        _write_beside(ax, f"{rows:,} × {columns:,}", end, "right", **edge)
     _write_beside(ax, f"B = {B:,}", (0, B / 2), "left", rotation=0 if flat else 90, **edge)
     _write_beside(ax, f"{depth} = {D:,}", (D / 2, 0), "below", **edge)
     _write_beside(ax, f"{depth} = {D:,}", (right, above + D / 2), "left", rotation=90, **edge)
@@ -112,20 +112,20 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
 
 
 def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
-    """Draw the FLOP/s that X[B, D] · Y[D, F] can reach on one roofline, against B.
+    """Draw the FLOP/s that X[B, D] · Y[D, F] can reach on a roofline, against B.
 
     Parameters
     ----------
     chip : Chip or Roofline
-        A Chip stands for its roofline at this dtype and its own name.
+        A Chip gives its name and its roofline in this dtype.
     layers : mapping of label to a pair (D, F)
     dtype : str
-        Of all three matrices.
+        The dtype of all three matrices.
     ax : matplotlib Axes, optional
 
-    A circle marks the critical batch of each layer, where it has one. The pale line is speed =
-    B · bandwidth · 2 / bytes of an element, up to the peak: what a layer of endless D and F would
-    reach. Returns the Axes. Raises ValueError for anything else.
+    A circle marks the critical batch of each layer that has one. The pale line is the limit for
+    endless D and F: B · bandwidth · 2 / bytes of an element, up to the peak. Returns the Axes.
+    Raises ValueError for anything else.
 
     >>> ax = matmul_batches(rk.chip("TPU v5e"), {"1k": (1024, 1024)})
     >>> ax.get_xlabel()
@@ -135,26 +135,25 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     name = getattr(chip, "name", "")
     if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):
         raise ValueError(f"chip must be a Chip or a Roofline of two numbers, got {chip!r}")
-    if not isinstance(layers, Mapping) or not 1 <= len(layers) <= len(COLOURS):
-        raise ValueError(f"layers must map 1 to {len(COLOURS)} labels to (D, F), got {layers!r}")
+    common.check_mapping("layers", layers, len(COLOURS), "(D, F)")
     ax = ax or new_axes(3.8)
     xs = np.geomspace(SMALLEST_BATCH, LARGEST_BATCH, 400)
     rule = rk.critical_batch(roof, dtype=dtype)
     ax.set(xscale="log", yscale="log", xlim=(SMALLEST_BATCH, LARGEST_BATCH))
     ax.plot(xs, roof.peak_flops * np.minimum(xs / rule, 1), color=palette.colour("frame"), lw=5,
             label=say("batches.limit", batch=f"{rule:.4g}"))  # fmt: skip
-    told = []
+    descriptions = []
     for (label, (D, F)), colour, line in zip(layers.items(), COLOURS, LINES, strict=False):
-        reached = roof.attainable(rk.matmul(xs, D, F, dtype).intensity)
+        speeds = roof.attainable(rk.matmul(xs, D, F, dtype).intensity)
         critical = rk.critical_batch(roof, D, F, dtype)
-        shown = f"{critical:.4g}" if math.isfinite(critical) else "∞"
-        legend = say("batches.legend", label=label, batch=shown)
-        ax.plot(xs, reached, ls=line, color=colour, lw=1.8, label=legend)
+        batch = f"{critical:.4g}" if math.isfinite(critical) else "∞"
+        legend = say("batches.legend", label=label, batch=batch)
+        ax.plot(xs, speeds, ls=line, color=colour, lw=1.8, label=legend)
         if critical <= LARGEST_BATCH:
             ax.plot(critical, roof.peak_flops, "o", color=colour, ms=7, mec="white", zorder=3)
             ax.plot([critical] * 2, [0, roof.peak_flops], ":", color=colour, lw=1, zorder=1)
-        reaches = "batches.reaches" if math.isfinite(critical) else "batches.never"
-        told.append(say(reaches, label=label, batch=shown))
+        key = "batches.reaches" if math.isfinite(critical) else "batches.never"
+        descriptions.append(say(key, label=label, batch=batch))
     ax.set_ylim(roof.peak_flops * SMALLEST_BATCH / rule * 0.7, roof.peak_flops * 1.6)
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.attainable"))
@@ -167,13 +166,13 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     legend.get_title().set_fontsize(9)
     ax.roofkit_description = say(
         "batches.described" if name else "batches.described_unnamed",
-        name=name, layers=join_parts(told), rule=f"{rule:.4g}",
+        name=name, layers=join_parts(descriptions), rule=f"{rule:.4g}",
     )  # fmt: skip
     return ax
 
 
 def matmul_times(batches, seconds, models, *, ax=None):
-    """Draw the measured times of one layer at several batches, beside times that models give.
+    """Draw the measured times of a layer at several batches, and those of models.
 
     Parameters
     ----------
@@ -181,8 +180,8 @@ def matmul_times(batches, seconds, models, *, ax=None):
     models : mapping of label to a pair (array of batches, seconds of each)
     ax : matplotlib Axes, optional
 
-    Both axes are linear, so that equal steps look equal. Returns the Axes. Raises ValueError for
-    lengths that differ and for times that are not above zero.
+    Both axes are linear, so equal steps look equal. Returns the Axes. Raises ValueError for lengths
+    that differ and for times that are not above zero.
 
     >>> ax = matmul_times([1, 64], [19e-6, 21e-6], {"T_lower": ([1, 64], [12e-6, 13e-6])})
     >>> ax.roofkit_description
@@ -191,13 +190,12 @@ def matmul_times(batches, seconds, models, *, ax=None):
     batches, seconds = _check_pairs("the measured", batches, seconds)
     if not isinstance(models, Mapping) or len(models) > len(COLOURS):
         raise ValueError(f"models must map up to {len(COLOURS)} labels to pairs, got {models!r}")
-    read = {label: _check_pairs(label, *pair) for label, pair in models.items()}
-    scale, prefix = find_prefix(
-        max(times.max() for times in [seconds, *(times for _, times in read.values())])
-    )
+    models = {label: _check_pairs(label, *pair) for label, pair in models.items()}
+    slowest = max(times.max() for times in [seconds, *(times for _, times in models.values())])
+    scale, prefix = find_prefix(slowest)
     ax = ax or new_axes(3.8)
-    for (label, (at, times)), colour, line in zip(read.items(), COLOURS, LINES, strict=False):
-        ax.plot(at, times / scale, ls=line, color=colour, lw=1.8, label=label)
+    for (label, (xs, times)), colour, line in zip(models.items(), COLOURS, LINES, strict=False):
+        ax.plot(xs, times / scale, ls=line, color=colour, lw=1.8, label=label)
     ax.plot(batches, seconds / scale, "ko", ms=5, mec="white", mew=0.6, zorder=3,
             label=say("matmul_times.measured"))  # fmt: skip
     ax.set(xlim=(0, 1.02 * batches.max()), ylim=(0, None))
@@ -206,24 +204,26 @@ def matmul_times(batches, seconds, models, *, ax=None):
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
     common.draw_grid(ax)
     ax.legend(loc="upper left", **LEGEND_INSIDE)
-    told = [
+    parts = [
         _describe_ends("one_token" if batches[0] == 1 else "tokens", batches, seconds),
-        *(_describe_ends("model", *pair, label=_strip_math(label)) for label, pair in read.items()),
+        *(
+            _describe_ends("model", *pair, label=_strip_math(label))
+            for label, pair in models.items()
+        ),
     ]
-    ax.roofkit_description = say("matmul_times.described", parts=join_parts(told))
+    ax.roofkit_description = say("matmul_times.described", parts=join_parts(parts))
     return ax
 
 
-def _describe_ends(sentence, batches, seconds, **fields):
-    """A sentence about the times of the smallest batch and of the largest."""
+def _describe_ends(key, batches, seconds, **fields):
+    """Describe the times of the smallest and the largest batch."""
     return say(
-        f"matmul_times.{sentence}", **fields, few=f"{batches[0]:g}", many=f"{batches[-1]:g}",
+        f"matmul_times.{key}", **fields, few=f"{batches[0]:g}", many=f"{batches[-1]:g}",
         first=f"{engineering(seconds[0])}s", last=f"{engineering(seconds[-1])}s",
     )  # fmt: skip
 
 
 def _write_beside(ax, text, xy, side, **style):
-    """Write on a point or beside it."""
     offset, across, along = SIDES[side]
     ax.annotate(
         text, xy, xytext=offset, textcoords="offset points", ha=across, va=along,
@@ -232,7 +232,7 @@ def _write_beside(ax, text, xy, side, **style):
 
 
 def _strip_math(label):
-    """A label without the signs of mathematical type: $T_\\mathrm{tile}$ is T_tile."""
+    """Return a label without TeX, so that $T_\\mathrm{tile}$ becomes T_tile."""
     return re.sub(r"\\mathrm|[${}]", "", label)
 
 
@@ -243,7 +243,7 @@ def _check_pairs(name, batches, seconds):
             f"{name} batches and seconds must be lists of the same length, got "
             f"{batches.shape} and {seconds.shape}"
         )
-    for what, values in (("batches", batches), ("seconds", seconds)):
-        common.check_positive(f"{name} {what}", values)
+    for quantity, values in (("batches", batches), ("seconds", seconds)):
+        common.check_positive(f"{name} {quantity}", values)
     order = np.argsort(batches)
     return batches[order], seconds[order]

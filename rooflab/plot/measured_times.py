@@ -1,6 +1,4 @@
-"""Measured times beside the bracket that an ideal machine gives them."""
-
-from collections.abc import Mapping
+"""Measured times compared with the bracket of an ideal machine."""
 
 import numpy as np
 
@@ -14,70 +12,61 @@ MARKERS = ("o", "^", "s", "D", "v")
 
 
 def measured_times(groups, *, ax=None):
-    """Draw how many times the longer of T_math and T_comms each measured kernel took.
+    """Draw measured times as multiples of the longer of T_math and T_comms.
 
     Parameters
     ----------
     groups : mapping of label to a pair (Estimate of arrays, measured seconds of the same length)
     ax : matplotlib Axes, optional
 
-    A kernel's place on the x-axis is T_math / T_comms, so that compute binds right of 1. The shaded
-    band reaches from full overlap, 1, to none, (T_math + T_comms) / max(T_math, T_comms). Returns
-    the Axes. Raises ValueError for lengths that differ, and for times that are not above zero.
+    The x-axis is T_math / T_comms, so kernels right of 1 are compute-bound. The shaded band reaches
+    from full overlap, 1, to no overlap, (T_math + T_comms) / max(T_math, T_comms). Returns the
+    Axes. Raises ValueError for lengths that differ, and for times that are not above zero.
 
     >>> ideal = Estimate(math=np.array([1e-3, 2e-3]), comms=np.array([2e-3, 1e-3]))
     >>> ax = measured_times({"mine": (ideal, [2.5e-3, 4e-3])})
     >>> ax.roofkit_description
     'Measured over ideal time. mine, 2 kernels: 1.62 times in the median, 50% above the sum.'
     """
-    if not isinstance(groups, Mapping) or not 1 <= len(groups) <= len(MARKERS):
-        raise ValueError(
-            f"groups must map 1 to {len(MARKERS)} labels to (Estimate, seconds), got {groups!r}"
-        )
-    read = {label: _read_group(label, *pair) for label, pair in groups.items()}
+    common.check_mapping("groups", groups, len(MARKERS), "(Estimate, seconds)")
+    ratios = {label: _read_group(label, *pair) for label, pair in groups.items()}
     ax = ax or new_axes(3.6)
-    everything = [ratio for ratio, *_ in read.values()]
-    reach = 1.2 * max(max(r.max(), 1 / r.min()) for r in everything)
-    highest = max(2.0, *(over.max() for _, over, _ in read.values()))
+    reach = 1.2 * max(max(ratio.max(), 1 / ratio.min()) for ratio, *_ in ratios.values())
+    highest = max(2.0, *(over.max() for _, over, _ in ratios.values()))
     ax.set(xscale="log", yscale="log", xlim=(1 / reach, reach), ylim=(0.85, 1.1 * highest))
     xs = np.geomspace(1 / reach, reach, 201)
     ax.fill_between(
-        xs,
-        1,
-        1 + np.minimum(xs, 1 / xs),
-        color=palette.colour("band"),
-        lw=0,
+        xs, 1, 1 + np.minimum(xs, 1 / xs), color=palette.colour("band"), lw=0,
         label=say("axes.bracket"),
-    )
-    for (label, (ratio, over, _)), colour, marker in zip(
-        read.items(), COLOURS, MARKERS, strict=False
-    ):
+    )  # fmt: skip
+    for group, colour, marker in zip(ratios.items(), COLOURS, MARKERS, strict=False):
+        label, (ratio, over, _) = group
         ax.plot(ratio, over, marker, color=colour, ms=2.5, alpha=0.35, mew=0, label=label)
     ax.axhline(1, color=palette.colour("reference"), lw=1)
     ax.axvline(1, color=palette.colour("reference"), lw=1, ls=":")
     ax.set_xlabel(r"$T_\mathrm{math}$ / $T_\mathrm{comms}$")
     ax.set_ylabel(say("measured.y_axis"))
     common.set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
-    shown = [value for value in (1, 1.5, 2, 3, 5, 10, 20, 50, 100) if value <= 1.1 * highest]
-    ax.set_yticks(shown, [f"{value:g}" for value in shown])
+    ticks = [value for value in (1, 1.5, 2, 3, 5, 10, 20, 50, 100) if value <= 1.1 * highest]
+    ax.set_yticks(ticks, [f"{value:g}" for value in ticks])
     ax.set_yticks([], minor=True)
     common.draw_grid(ax)
     legend = ax.legend(loc="upper right", **LEGEND_INSIDE)
     for handle in legend.legend_handles[1:]:
         handle.set(markersize=6, alpha=1)
-    told = [
+    descriptions = [
         say(
             "measured.group", label=label, count=len(over), slower=f"{slower:.0%}",
             median=common.format_3g(float(np.median(over))),
         )
-        for label, (_, over, slower) in read.items()
+        for label, (_, over, slower) in ratios.items()
     ]  # fmt: skip
-    ax.roofkit_description = say("measured.described", groups=join_parts(told))
+    ax.roofkit_description = say("measured.described", groups=join_parts(descriptions))
     return ax
 
 
 def _read_group(label, estimate, seconds):
-    """T_math / T_comms, measured / longer time, and the share of kernels above the sum."""
+    """Return T_math / T_comms, measured / longer time, and the share of kernels above the sum."""
     if not isinstance(estimate, Estimate):
         raise ValueError(f"groups[{label!r}] must begin with an Estimate, got {estimate!r}")
     math_, comms, seconds = np.broadcast_arrays(

@@ -1,11 +1,10 @@
-"""The layers of a model on the roofline, and the kinds of layers that figures gather."""
+"""The layers of a model on the roofline, and the kinds into which figures group layers."""
 
 import math
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.offsetbox import AnchoredOffsetbox, DrawingArea, TextArea, VPacker
@@ -16,10 +15,10 @@ from roofkit._units import engineering
 from roofkit.models.layers import LayerTable
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LINES
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LINES, TEXT_PLATE, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
-# Kinds of layers by a pattern that their names match; the first that matches counts.
+# Kinds of layers, each with a pattern of their names; the first match counts.
 KINDS = {
     "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
@@ -33,12 +32,12 @@ KINDS = {
     "embedding, lm_head": r"embedding|lm_head",
     "other layers": "",
 }
-# Markers with the part of their bounding square that they fill, so that equal shares look equal.
+# Markers, each with the share of its bounding square that it fills, so that equal areas look equal.
 MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
-WHOLE_AREA = 1600  # area of a point that takes all the time, in square points of type
-MERGE_WITHIN = 1.25  # layers whose intensities differ by no more are one point
-SMALL_SHARE = 0.005  # shares below are dots of one size
-NAMED_SHARES = 0.005, 0.03  # shares from which a point has a label, alone and beside other tables
+WHOLE_AREA = 1600  # area of a point with all the time, in square points of type
+MERGE_WITHIN = 1.25  # layers whose intensities differ by a smaller factor become one point
+SMALL_SHARE = 0.005  # a smaller share is a dot
+NAMED_SHARES = 0.005, 0.03  # shares that get a label, for one table and for several
 
 
 def layers(tables, *, xlim=None, ax=None):
@@ -52,27 +51,26 @@ def layers(tables, *, xlim=None, ax=None):
         Arithmetic intensities at both ends of the axis.
     ax : matplotlib Axes, optional
 
-    Layers of nearly one intensity, with the same peak and bound, are one point. Points below 0.5 %
-    of the time are dots. They have no label, nor have points below 3 % where there are several
-    tables. Layers without arithmetic, such as communication, have no place on a roofline: the
-    figure says how much of the time they take. Returns the Axes. Raises ValueError for anything
-    that is not a table of single numbers, and for layers outside xlim.
+    Layers of similar intensity, with the same peak and bound, are one point. Points below 0.5 % of
+    the time are dots without a label; with several tables, points below 3 % have no label either.
+    Layers without arithmetic, such as communication, have no place on a roofline; the figure only
+    says how much time they take. Returns the Axes. Raises ValueError for anything but a table of
+    single numbers, and for layers outside xlim.
 
     >>> import roofkit as rk
-    >>> served = rk.llm("Llama-2-7B").on("H100")
-    >>> layers({"prefill": served.prefill(), "decode": served.decode()}).get_ylabel()
+    >>> deployment = rk.llm("Llama-2-7B").on("H100")
+    >>> layers({"prefill": deployment.prefill(), "decode": deployment.decode()}).get_ylabel()
     'attainable (FLOP/s)'
     """
     tables = check_tables(tables, most=len(MARKERS))
     points = {label: _points(table) for label, table in tables.items()}
-    for label, found in points.items():
-        if not found:
+    for label, table_points in points.items():
+        if not table_points:
             raise ValueError(f"{tables[label].title}: no layer computes, so none has an intensity")
     roofs = _roofs(tables)
-    every = [point for found in points.values() for point in found]
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
-    intensities = [point.intensity for point in every]
-    # Room for the peak's name, right of the large points of a prefill.
+    intensities = [point.intensity for row in points.values() for point in row]
+    # The name of the peak needs room right of the large points of a prefill.
     xlim = common.check_limits(
         xlim or common.intensity_limits(ridges, intensities, above=3), "xlim"
     )
@@ -82,33 +80,31 @@ def layers(tables, *, xlim=None, ax=None):
             f"outside xlim={xlim}; widen it"
         )
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    ax = ax or new_axes(4.2)
     common.set_roofline_axes(ax, xlim, ylim)
     lines = []
     for (peak, bandwidth), line in zip(roofs, LINES, strict=False):
         xs = np.array([xlim[0], min(max(peak / bandwidth, xlim[0]), xlim[1]), xlim[1]])
         lines.append((xs, np.minimum(peak, xs * bandwidth)))
         ax.plot(*lines[-1], ls=line, color=palette.colour("reference"), lw=1.5, zorder=2)
-    labels, named = [], NAMED_SHARES[len(tables) > 1]
-    for found, marker, colour in zip(points.values(), MARKERS, COLOURS, strict=False):
-        for point in found:
+    labels, named_share = [], NAMED_SHARES[len(tables) > 1]
+    for table_points, marker, colour in zip(points.values(), MARKERS, COLOURS, strict=False):
+        for point in table_points:
             xy, area = (point.intensity, point.attainable), _area(point.share, marker)
             large = point.share >= SMALL_SHARE
-            # A smaller point is drawn over a larger one.
+            # Smaller points are drawn over larger ones.
             ax.scatter(
                 *xy, marker=marker, s=area if large else 9, color=colour, edgecolor="white",
                 alpha=0.85 if large else 1, lw=0.8 if large else 0.3, zorder=4 - point.share,
             )  # fmt: skip
-            if point.share >= named:
-                labels.append((_point_label(point, named), xy, math.sqrt(area) / 2, colour))
+            if point.share >= named_share:
+                labels.append((_point_label(point, named_share), xy, math.sqrt(area) / 2, colour))
     if len(tables) > 1:
         _draw_legend(ax, tables)
     sizes = _draw_size_key(ax, palette.colour("sizes") if len(tables) > 1 else COLOURS[0])
     note = ax.text(
         0.015, 0.985, "\n".join(_total_text(label, table) for label, table in tables.items()),
-        transform=ax.transAxes, va="top", fontsize=9, linespacing=1.3,
-        bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+        transform=ax.transAxes, va="top", fontsize=9, linespacing=1.3, bbox=TEXT_PLATE,
     )  # fmt: skip
     ax.figure.draw_without_rendering()
     names = [text for roof in roofs for text in _label_roof(ax, roof, roofs, tables)]
@@ -119,13 +115,13 @@ def layers(tables, *, xlim=None, ax=None):
 
 
 def check_tables(tables, most=None):
-    """Tables by label, checked; one alone has an empty label."""
+    """Return checked tables by label; a single one has an empty label."""
     if isinstance(tables, LayerTable):
         tables = {"": tables}
     if not isinstance(tables, Mapping) or not tables:
         raise ValueError(f"tables must be a LayerTable or map labels to them, got {tables!r}")
     if most and len(tables) > most:
-        raise ValueError(f"give 1 to {most} tables, got {len(tables)}: more look alike")
+        raise ValueError(f"give 1 to {most} tables, got {len(tables)}; more would look alike")
     for label, table in tables.items():
         if not isinstance(table, LayerTable):
             raise ValueError(
@@ -134,19 +130,18 @@ def check_tables(tables, most=None):
             )
         if np.ndim(table.time):
             raise ValueError(
-                f"{table.title}: a figure shows one pass, not {np.size(table.time)} at once; give "
-                "a single batch and length, and one chip"
+                f"{table.title}: a figure shows one pass, not {np.size(table.time)}; give a single "
+                "batch and length, and one chip"
             )
     return tables
 
 
 def layer_kind(name):
-    """The kind of a layer, told by its name."""
     return next(kind for kind, pattern in KINDS.items() if re.search(pattern, name))
 
 
 class _Point(NamedTuple):
-    """Layers that share a place on the roofline, by kind: (layers, share), the longest first."""
+    """Layers at one place on the roofline. ``parts`` is (layers, share) by kind, longest first."""
 
     intensity: float
     attainable: float
@@ -173,7 +168,7 @@ def _points(table):
         kinds = {}
         for layer in sorted(cluster, key=table.layers.index):
             kinds.setdefault(layer_kind(layer.name), []).append(layer)
-        parts = [(each, _sum(each, "time") / table.time) for each in kinds.values()]
+        parts = [(same, _sum(same, "time") / table.time) for same in kinds.values()]
         parts.sort(key=lambda part: -part[1])
         share = _sum(cluster, "time") / table.time
         points.append(
@@ -187,26 +182,26 @@ def _sum(layers, name):
 
 
 def _roofs(tables):
-    """Every (peak, bandwidth) that a layer computes under, the highest first."""
+    """Return the (peak, bandwidth) of every roof over a layer, the highest first."""
     roofs = {
         (layer.peak, layer.bandwidth)
         for table in tables.values() for layer in table if layer.flops > 0 and layer.bytes > 0
     }  # fmt: skip
     if len(roofs) > len(LINES):
         raise ValueError(
-            f"the tables have {len(roofs)} different roofs, and more than {len(LINES)} look alike; "
-            "draw fewer tables"
+            f"the tables have {len(roofs)} different roofs, but more than {len(LINES)} would look "
+            "alike; draw fewer tables"
         )
     return sorted(roofs, reverse=True)
 
 
 def _area(share, marker):
-    """Area of a marker's bounding square, in square points of type."""
+    """Return the area of a marker's bounding square, in square points of type."""
     return WHOLE_AREA * share / MARKERS[marker]
 
 
 def _point_label(point, least, most=4):
-    """A line for each kind of layer in the point that takes some time."""
+    """Return a line of text for each kind of layer with at least a share of the time."""
     parts = [part for part in point.parts if part[1] >= least] or point.parts[:1]
     lines = [
         say("layers.named", layers=_join_names(layers), share=f"{share:.0%}")
@@ -218,11 +213,11 @@ def _point_label(point, least, most=4):
 
 
 def _join_names(layers, longest=34):
-    """Names in short: q/k/v/o_proj."""
+    """Return the names of layers in short form, such as q/k/v/o_proj."""
     names = [layer.name for layer in layers]
     words = [name.split("_") for name in names]
-    before, after = _common_length(words), _common_length([each[::-1] for each in words])
-    middles = ["_".join(each[before : len(each) - after]) for each in words]
+    before, after = _common_length(words), _common_length([parts[::-1] for parts in words])
+    middles = ["_".join(parts[before : len(parts) - after]) for parts in words]
     text = join_parts(names, "items")
     if len(names) > 1 and before + after and all(middles):
         head, tail = words[0][:before], words[0][len(words[0]) - after :]
@@ -231,16 +226,16 @@ def _join_names(layers, longest=34):
 
 
 def _format_count(layers):
-    """How many layers there are, for names that are too many to list: 32 MLP."""
+    """Return a count in place of too many names, such as "32 MLP"."""
     return say(
         "kinds.several", count=len(layers), kind=word_for("kinds", layer_kind(layers[0].name))
     )
 
 
 def _common_length(words):
-    """How many words all begin with."""
+    """Return how many leading words the lists have in common."""
     return next(
-        (i for i, each in enumerate(zip(*words, strict=False)) if len(set(each)) > 1),
+        (i for i, column in enumerate(zip(*words, strict=False)) if len(set(column)) > 1),
         min(map(len, words)),
     )
 
@@ -250,14 +245,11 @@ def _draw_legend(ax, tables):
         Line2D([], [], ls="", marker=marker, ms=9, color=colour, mec="white", label=label)
         for label, marker, colour in zip(tables, MARKERS, COLOURS, strict=False)
     ]
-    ax.legend(
-        handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=len(handles),
-        frameon=False, fontsize=9, handletextpad=0.3,
-    )  # fmt: skip
+    ax.legend(handles=handles, ncols=len(handles), handletextpad=0.3, **LEGEND_ABOVE)
 
 
 def _draw_size_key(ax, colour):
-    """The key to the areas, where no roof runs."""
+    """Draw the key to the areas in the lower right, where no roof runs."""
     shares = 0.01, 0.1, 0.5
     tallest = math.sqrt(_area(shares[-1], "o"))
     key, left = DrawingArea(4 * tallest, tallest + 13), 0.0
@@ -279,14 +271,14 @@ def _draw_size_key(ax, colour):
 
 
 def _find_absent(table):
-    """Layers without arithmetic, and their share of the time."""
+    """Return the layers without arithmetic, and their share of the time."""
     absent = [layer for layer in table if not (layer.flops > 0 and layer.bytes > 0)]
     return absent, _sum(absent, "time") / table.time
 
 
 def _total_text(label, table):
-    sentence = "layers.total" if label else "layers.total_unnamed"
-    text = say(sentence, label=label, time=f"{engineering(table.time)}s")
+    key = "layers.total" if label else "layers.total_unnamed"
+    text = say(key, label=label, time=f"{engineering(table.time)}s")
     absent, share = _find_absent(table)
     if share < SMALL_SHARE:
         return text
@@ -295,12 +287,12 @@ def _total_text(label, table):
         for layer in absent
         if layer.count * layer.time >= SMALL_SHARE * table.time
     )
-    told = join_parts([word_for("kinds", kind) for kind in kinds], "pair")
-    return say("layers.absent", total=text, share=f"{share:.0%}", kinds=told)
+    names = join_parts([word_for("kinds", kind) for kind in kinds], "pair")
+    return say("layers.absent", total=text, share=f"{share:.0%}", kinds=names)
 
 
 def _label_roof(ax, roof, roofs, tables):
-    """Write the peak over the flat part and the bandwidth along the slope."""
+    """Write the peak over the flat part of a roof and the bandwidth along its slope."""
     peak, bandwidth = roof
     text = f"{engineering(peak)}FLOP/s"
     if sum(other[0] == peak for other in roofs) < len(roofs):
@@ -311,7 +303,7 @@ def _label_roof(ax, roof, roofs, tables):
         if len(under) == 1:
             text = say("layers.peak_of", peak=text, kind=word_for("kinds", under.pop()))
     (left, right), names = ax.get_xlim(), []
-    # The text stands below its line where another roof lies closely above.
+    # The text goes below its line if another roof runs closely above.
     low = any(peak < other[0] < 3 * peak for other in roofs)
     names.append(
         ax.annotate(
@@ -323,10 +315,10 @@ def _label_roof(ax, roof, roofs, tables):
         low = any(bandwidth < other[1] < 3 * bandwidth for other in roofs)
         ends = ax.transData.transform([(left, left * bandwidth), (2 * left, 2 * left * bandwidth)])
         across, up = ends[1] - ends[0]
-        at = left * 1.25
+        x = left * 1.25
         names.append(
             ax.annotate(
-                f"{engineering(bandwidth)}B/s", (at, at * bandwidth),
+                f"{engineering(bandwidth)}B/s", (x, x * bandwidth),
                 xytext=(4, -4) if low else (0, 4), textcoords="offset points",
                 rotation=math.degrees(math.atan2(up, across)), rotation_mode="anchor",
                 va="top" if low else "bottom", fontsize=9, color=palette.colour("note"),
@@ -342,18 +334,20 @@ def _describe(tables, points, roofs):
         for peak, bandwidth in roofs
     ]  # fmt: skip
     for label, table in tables.items():
-        found = [
-            say("layers.point", intensity=common.format_3g(point.intensity), bound=word_bound(point.bound),
+        descriptions = [
+            say("layers.point",
+                intensity=common.format_3g(point.intensity), bound=word_bound(point.bound),
                 layers=join_parts([_list_layers(layers) for layers, _ in point.parts], "pair"),
                 share=f"{point.share:.1%}")
             for point in sorted(points[label], key=lambda point: -point.share)
         ]  # fmt: skip
         absent, share = _find_absent(table)
         if absent:
-            found.append(say("layers.left_out", layers=_list_layers(absent), share=f"{share:.1%}"))
+            names = _list_layers(absent)
+            descriptions.append(say("layers.left_out", layers=names, share=f"{share:.1%}"))
         time = f"{engineering(table.time)}s"
-        told = join_parts(found)
-        parts.append(say("layers.table", label=label or table.title, time=time, points=told))
+        text = join_parts(descriptions)
+        parts.append(say("layers.table", label=label or table.title, time=time, points=text))
     return say("layers.described", parts=join_parts(parts, "sentences"))
 
 

@@ -1,4 +1,4 @@
-"""Rooflines as figures: log-log, in units, readable in grey."""
+"""Rooflines as log-log figures with units, readable in grey, and times as bars."""
 
 import math
 from collections.abc import Mapping
@@ -15,35 +15,35 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES, TEXT_PLATE, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
-# Where the label of a kernel stands: how many points to the right of it and above, and which side
-# of the label is nearest to it.
+# The place of a label relative to its kernel: its offset in points to the right and up, and the
+# side of the label that is nearest to the kernel.
 OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
 LEFT = (-12, -1, "right", "center")
-# The hatches of the first bar, the second, and so on: neighbours differ in grey.
+# The hatches of the bars in turn, so that neighbours differ in grey.
 HATCHES = ("", "//", "\\\\", "..")
 
 
 def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
-    """Draw one roofline or several, with kernels as labelled points on them.
+    """Draw one or several rooflines, with kernels as labelled points on them.
 
-    Under a single roof two regions are shaded: where its channel binds, and where compute does.
+    Under a single roof, the memory-bound (or link-bound) and compute-bound regions are shaded.
 
     Parameters
     ----------
     roofs : Roofline, Chip, or a mapping of label to either
-        A Chip stands for its bf16 roofline (fp16 where it has no bf16) and its own name.
+        A Chip gives its name and its bf16 roofline, or the fp16 one if it has no bf16.
     kernels : mapping of label to Cost or to an intensity in FLOPs/byte, optional
-        Each is drawn on every roof: a circle where compute binds it, a triangle where the channel
-        (memory or link) does, and the label names the bound. A kernel that the roofs disagree on
-        has no bound in its label; then the legend says what circles and triangles are.
+        Each appears on every roof, as a circle where it is compute-bound and a triangle where it is
+        memory-bound or link-bound. Its label names the bound if all roofs agree; otherwise the
+        legend explains circles and triangles.
     ax : matplotlib Axes, optional
-        Where to draw; a new figure otherwise.
+        Where to draw; by default, a new figure.
     xlim, ylim : pairs, optional
-        Limits in FLOPs/byte and FLOP/s. Otherwise the roofs choose them, so that figures of one
-        chip compare: from three decades below the ridge's to two above. Kernels outside widen them.
+        Limits in FLOPs/byte and FLOP/s. By default the roofs set them, from three decades below the
+        ridge to two above, so that figures of one chip compare. Kernels outside widen them.
 
-    Returns the Axes. Raises ValueError for anything that is not a roof or a kernel, and for a
-    kernel outside xlim.
+    Returns the Axes. Raises ValueError for anything but a roof or a kernel, and for a kernel
+    outside xlim.
 
     >>> import roofkit as rk
     >>> ax = roofline(rk.chip("TPU v5e"), {"dot": rk.dot(1024)})
@@ -69,26 +69,17 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     ax = ax or new_axes(3.8)
     common.set_roofline_axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
-        # Three points make the whole line, since it is straight on both sides of the ridge.
+        # Three points are enough, since the line is straight on both sides of the ridge.
         xs = np.array(sorted({xlim[0], min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
-        ax.plot(
-            xs,
-            roof.attainable(xs),
-            ls=line,
-            color=colour,
-            lw=2,
-            label=_legend_text(label, roof),
-            zorder=2,
-        )
+        ax.plot(xs, roof.attainable(xs), ls=line, color=colour, lw=2, zorder=2,
+                label=_legend_text(label, roof))  # fmt: skip
         ax.plot([roof.ridge] * 2, [ylim[0], roof.peak_flops], ":", color=colour, lw=1, zorder=1)
     for intensity in points.values():
         _draw_kernel(ax, intensity, roofs.values())
     labels = _shade_regions(ax, *roofs.values()) if len(roofs) == 1 else []
-    # A roof rises from the lower left, so that the upper left is free.
-    handles, shapes = (
-        ax.get_legend_handles_labels()[0],
-        _marker_handles(roofs.values(), points.values()),
-    )
+    # A roof rises from the lower left, so the upper left is free.
+    handles = ax.get_legend_handles_labels()[0]
+    shapes = _marker_handles(roofs.values(), points.values())
     legend = ax.legend(
         handles=[*handles, *shapes], loc="upper left", ncols=2 if shapes else 1, **LEGEND_INSIDE
     )
@@ -101,7 +92,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
 
 
 def _draw_kernel(ax, intensity, roofs):
-    """Draw a kernel on each roof; where roofs share its place, one dark marker stands for all."""
+    """Draw a kernel on each roof, with one dark marker for several roofs at the same place."""
     places = {}
     for roof, colour in zip(roofs, COLOURS, strict=False):
         marker = "o" if _find_bound(intensity, roof) == "compute" else "v"
@@ -114,20 +105,20 @@ def _draw_kernel(ax, intensity, roofs):
 
 
 def _marker_handles(roofs, intensities):
-    """What circles and triangles are, for the legend, if a label cannot say it of its kernel."""
+    """Return legend entries for circles and triangles if roofs disagree on a kernel."""
     verdicts = [{_find_bound(intensity, roof) for roof in roofs} for intensity in intensities]
-    told = sorted(set().union(*(bounds for bounds in verdicts if len(bounds) > 1)))
+    mixed = sorted(set().union(*(bounds for bounds in verdicts if len(bounds) > 1)))
     return [
         Line2D(
             [], [], ls="", marker="o" if bound == "compute" else "v", ms=7,
             color=palette.colour("reference"), label=word_bound(bound),
         )
-        for bound in told
+        for bound in mixed
     ]  # fmt: skip
 
 
 def _shade_regions(ax, roof):
-    """Shade where the channel binds and where compute does; returns the names of the regions."""
+    """Shade the regions of both bounds; return their names as annotations."""
     names = []
     (left, right), (floor, _) = ax.get_xlim(), ax.get_ylim()
     middle = min(max(roof.ridge, left), right)
@@ -151,10 +142,9 @@ def _shade_regions(ax, roof):
 
 
 def times(estimates, *, ax=None):
-    """Draw each Estimate's times as bars with their numbers, and the bracket from lower to upper.
+    """Draw the times of Estimates as bars with numbers, and brackets from lower to upper.
 
-    The bars are T_math and T_comms; where several channels feed a computation, T_math and a bar for
-    each of them.
+    The bars are T_math and T_comms. If several channels feed a computation, each has its own bar.
 
     Parameters
     ----------
@@ -174,11 +164,9 @@ def times(estimates, *, ax=None):
             raise ValueError(
                 f"estimates[{label!r}] must be an Estimate of two numbers, got {estimate!r}"
             )
-    bars = {
-        label: _bar_times(estimate, estimates.values()) for label, estimate in estimates.items()
-    }
+    bars = {label: _bar_times(each, estimates.values()) for label, each in estimates.items()}
     names = list(dict.fromkeys(name for times in bars.values() for name in times))
-    # Bars and bracket share a row; two bars leave a quarter of it free.
+    # Bars and their bracket share a row, of which two bars leave a quarter free.
     step = 0.78 / (len(names) + 1)
     ax = ax or new_axes(0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
     rows = np.arange(len(estimates))[::-1]
@@ -186,17 +174,17 @@ def times(estimates, *, ax=None):
     for row, (label, estimate) in zip(rows, estimates.items(), strict=True):
         for place, (name, colour, hatch) in enumerate(zip(names, COLOURS, HATCHES, strict=False)):
             time = bars[label].get(name, 0) / scale
-            drawn = ax.barh(
+            container = ax.barh(
                 row + step * (len(names) / 2 - place), time, height=step * 12 / 13, color=colour,
                 hatch=hatch, edgecolor="white",
                 label=rf"$T_\mathrm{{{name}}}$" if row == rows[0] else None,
             )  # fmt: skip
-            ax.bar_label(drawn, [common.format_3g(time) if time else ""], padding=3, fontsize=9)
+            ax.bar_label(container, [common.format_3g(time) if time else ""], padding=3, fontsize=9)
         lower, upper = estimate.lower / scale, estimate.upper / scale
         ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
                 label=say("axes.bracket") if row == rows[0] else None)  # fmt: skip
     ax.set_yticks(rows, list(estimates))
-    # The last bracket keeps its distance from the axis, the longest bar's number from the frame.
+    # Keep the last bracket away from the axis, and the number of the longest bar from the frame.
     ax.set_ylim(-step * (len(names) / 2 + 0.6), rows[0] + step * (len(names) / 2 + 0.7))
     ax.set_xlim(0, 1.09 * ax.dataLim.x1)
     ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
@@ -204,10 +192,8 @@ def times(estimates, *, ax=None):
     handles, labels = ax.get_legend_handles_labels()
     ax.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], ncols=len(handles), numpoints=2,
               **LEGEND_ABOVE)  # fmt: skip
-    told = [
-        _describe_estimate(label, bars[label], estimate) for label, estimate in estimates.items()
-    ]
-    ax.roofkit_description = say("times.described", rows=join_parts(told))
+    rows = [_describe_estimate(label, bars[label], each) for label, each in estimates.items()]
+    ax.roofkit_description = say("times.described", rows=join_parts(rows))
     return ax
 
 
@@ -216,36 +202,37 @@ def _describe_estimate(label, bars, estimate):
         say("times.time", name=name, time=f"{engineering(time)}s") for name, time in bars.items()
     ]
     return say(
-        "times.row", label=label, times=join_parts(times, "items"), bound=word_bound(estimate.bound),
+        "times.row",
+        label=label, times=join_parts(times, "items"), bound=word_bound(estimate.bound),
         lower=f"{engineering(estimate.lower)}s", upper=f"{engineering(estimate.upper)}s",
     )  # fmt: skip
 
 
-def _bar_times(estimate, beside):
-    """The times of an Estimate by name; each channel has one if any estimate has several."""
-    if not any(other.other_times for other in beside):
+def _bar_times(estimate, estimates):
+    """Return the times of an Estimate by name, per channel if any of them has several."""
+    if not any(other.other_times for other in estimates):
         return {"math": estimate.math, "comms": estimate.comms}
     return {"math": estimate.math, estimate.channel: estimate.comms, **dict(estimate.other_times)}
 
 
 def _check_roofs(roofs):
     if not isinstance(roofs, Mapping):
-        listed = list(roofs) if isinstance(roofs, (list, tuple)) else [roofs]
-        names = [_roof_name(roof, alone=len(listed) == 1) for roof in listed]
+        roofs = list(roofs) if isinstance(roofs, (list, tuple)) else [roofs]
+        names = [_roof_name(roof, alone=len(roofs) == 1) for roof in roofs]
         for name in names:
             if names.count(name) > 1:
                 raise ValueError(
-                    f'two roofs are named "{name}"; say which is which in a mapping: '
+                    f'two roofs are named "{name}"; tell them apart in a mapping: '
                     '{"this one": roof, "that one": roof}'
                 )
-        roofs = dict(zip(names, listed, strict=True))
+        roofs = dict(zip(names, roofs, strict=True))
     if not 1 <= len(roofs) <= len(COLOURS):
-        raise ValueError(f"give 1 to {len(COLOURS)} roofs, got {len(roofs)}: more look alike")
+        raise ValueError(f"give 1 to {len(COLOURS)} roofs, got {len(roofs)}; more would look alike")
     return {label: _check_roof(roof, label) for label, roof in roofs.items()}
 
 
 def _roof_name(roof, alone):
-    """The name of a chip; Rooflines have none and, if there are several, go by their figures."""
+    """Return the name of a chip, "" for a lone Roofline, or its figures if there are several."""
     if isinstance(roof, Roofline) and not alone and isinstance(roof.ridge, (int, float)):
         return say(
             "roofline.by_figures", peak=f"{engineering(roof.peak_flops)}FLOP/s",
@@ -258,9 +245,9 @@ def _check_roof(roof, label):
     if isinstance(roof, Chip):
         dtype = pick_16_bit(roof.peaks)
         if dtype is None:
-            listed = ", ".join(roof.peaks) or "no peak at all"
+            peaks = ", ".join(roof.peaks) or "no peak at all"
             raise ValueError(
-                f"{roof.name} has no 16-bit peak (it has {listed}); "
+                f"{roof.name} has no 16-bit peak (it has {peaks}); "
                 'pass a Roofline, such as chip.roofline("fp32")'
             )
         return roof.roofline(dtype)
@@ -269,7 +256,7 @@ def _check_roof(roof, label):
             f"roofs[{label!r}] must be a Roofline or a Chip, got {type(roof).__name__}: {roof!r}"
         )
     if not isinstance(roof.ridge, (int, float)):
-        raise ValueError(f"roofs[{label!r}] must hold one number each, got {roof!r}")
+        raise ValueError(f"roofs[{label!r}] must have plain numbers, not arrays, got {roof!r}")
     return roof
 
 
@@ -288,20 +275,20 @@ def _check_intensity(kernel, label):
 
 def _height_limits(roofs, xlim):
     low = min(roof.attainable(xlim[0]) for roof in roofs)
-    # The label of the leftmost marker stands below it.
+    # The label of the leftmost marker is below it.
     return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
 
 
 def _legend_text(label, roof):
-    sentence = "roofline.legend" if label else "roofline.legend_unnamed"
-    return say(sentence, label=label, ridge=f"{roof.ridge:.4g}")
+    key = "roofline.legend" if label else "roofline.legend_unnamed"
+    return say(key, label=label, ridge=f"{roof.ridge:.4g}")
 
 
 def _label_kernel(ax, name, intensity, roofs, others):
-    """Name a kernel once: above the roofs if compute binds it under each, else at the lowest.
+    """Label a kernel above the roofs if all make it compute-bound, and else at the lowest roof.
 
-    There it stands below the roof or, if it would cover a line or lie beyond the only ridge, to the
-    left of the kernel.
+    At the lowest roof, the label goes below it or, if it would cover a line or reach beyond the
+    only ridge, to the left of the kernel.
     """
     verdicts = {_find_bound(intensity, roof) for roof in roofs}
     flat = verdicts == {"compute"}
@@ -319,7 +306,7 @@ def _label_kernel(ax, name, intensity, roofs, others):
         beyond = not flat and len(ridges) == 1 and _label_end(ax, label) > ridges[0]
         if not beyond and not _covers(ax, label, others):
             return label
-    # It moves away from the roof until it is free or, in a plot that is too crowded, 50 times.
+    # The label moves away from the roof until it is free, or 50 times in a crowded plot.
     _move_label(ax, label, *places[0])
     label.set_bbox(TEXT_PLATE)
     for _ in range(50):
@@ -331,7 +318,7 @@ def _label_kernel(ax, name, intensity, roofs, others):
 
 
 def _move_label(ax, label, x, y, across, up):
-    """Put a label so far from its kernel, or farther left if it would leave the frame there."""
+    """Move a label to its place, or farther left if it would leave the frame."""
     label.set(ha=across, va=up)
     label.xyann = (x, y)
     beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
@@ -340,12 +327,12 @@ def _move_label(ax, label, x, y, across, up):
 
 
 def _label_end(ax, label):
-    """The intensity at which a label ends."""
+    """Return the intensity at which a label ends."""
     return ax.transData.inverted().transform(label.get_window_extent().max)[0]
 
 
 def _covers(ax, label, others):
-    """Whether a label covers another, a roof or the line below a ridge, or leaves the frame."""
+    """Return whether a label covers another, a roof or a ridge line, or leaves the frame."""
     box, frame = label.get_window_extent(), ax.get_window_extent()
     return (
         box.x0 < frame.x0

@@ -1,4 +1,4 @@
-"""A matmul split over chips: what each one holds, what overlaps, and times over their number."""
+"""Figures of a matmul split over chips: its parts, what can overlap, and times by chips."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,35 +10,35 @@ from roofkit.network import Group, sharded_matmul
 from roofkit.roofline import Roofline
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES, new_axes
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
-# For each dimension to cut along: what becomes of X, Y and Z. A matrix is cut into "rows" or
-# "columns", every chip holds the "whole", or every chip gets partial "sums" of all of it.
+# How cutting along a dimension splits X, Y and Z: into "rows" or "columns", or every chip has the
+# "whole" matrix, or partial "sums" of all of it.
 CUTS = {
     "B": ("rows", "whole", "rows"),
     "F": ("whole", "columns", "columns"),
     "D": ("columns", "rows", "sums"),
 }
-# Chip 1 is plain, so that pieces differ without colour. A matrix of partial sums has the
-# hatches of all chips on white, so chip 1 is hatched there as well.
+# The hatches of chips, so that pieces differ without colour. A matrix of partial sums has those of
+# all chips on white, so there chip 1 has one too.
 HATCHES = ("", "///", "...", "xxx")
 SUM_HATCHES = ("\\\\\\", *HATCHES[1:])
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 
 
 def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
-    """Draw which part of X[B, D], Y[D, F] and Z[B, F] each chip has, a panel for each way to cut.
+    """Draw which part of X[B, D], Y[D, F] and Z[B, F] each chip has, in a panel per cut.
 
     Parameters
     ----------
-    B, D, F : sizes, to whose scale the matrices are drawn
+    B, D, F : sizes; the matrices are to scale
     along : the dimensions to cut along, each "B", "F" or "D"
     chips : 2 to 4
     axes : sequence of matplotlib Axes, optional
 
-    A grey matrix lies on every chip as a whole. Along D every chip gets partial sums of all of Z,
+    Every chip has the whole of a grey matrix. Along D, every chip gets partial sums of all of Z,
     which has the colours of all chips. A legend says so. Returns the Axes. Raises ValueError for
     anything else.
 
@@ -49,9 +49,9 @@ groups of rows, of Z every chip gets partial sums of all.'
     """
     B, D, F = (_check_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
     _check_chips(chips)
-    for each in along:
-        if each not in CUTS:
-            raise ValueError(f"along={each!r} must be the dimension to cut: B, F or D")
+    for dimension in along:
+        if dimension not in CUTS:
+            raise ValueError(f"along={dimension!r} must be the dimension to cut: B, F or D")
     gap = 0.1 * (D + F)
     width, height = D + gap + F, B + gap + D
     if axes is None:
@@ -59,29 +59,30 @@ groups of rows, of Z every chip gets partial sums of all.'
         size = (wide, 0.85 + wide / len(along) * height / width)
         _, grid = plt.subplots(1, len(along), figsize=size, layout="constrained", squeeze=False)
         axes = grid[0]
-    told = []
-    for ax, each in zip(axes, along, strict=True):
+    panels = []
+    for ax, dimension in zip(axes, along, strict=True):
         _set_equal_scale(ax, width, height)
         places = {"X": (0, 0, D, B), "Y": (D + gap, B + gap, F, D), "Z": (D + gap, 0, F, B)}
-        for (name, place), cut in zip(places.items(), CUTS[each], strict=True):
+        for (name, place), cut in zip(places.items(), CUTS[dimension], strict=True):
             _draw_matrix(ax, name, place, cut, chips)
         _name_sides(ax, places["X"], "B", "D")
         _name_sides(ax, places["Y"], "D", "F")
-        ax.set_title(say("cuts.title", along=each), fontsize=10, pad=9)
-        told.append(say("cuts.panel", along=each, parts=_describe_cuts("XYZ", CUTS[each], chips)))
-    drawn = {cut for each in along for cut in CUTS[each]}
+        ax.set_title(say("cuts.title", along=dimension), fontsize=10, pad=9)
+        parts = _describe_cuts("XYZ", CUTS[dimension], chips)
+        panels.append(say("cuts.panel", along=dimension, parts=parts))
+    drawn = {cut for dimension in along for cut in CUTS[dimension]}
     columns = chips + 2 if len(along) > 1 else 2
     _add_legend(axes[0].figure, chips, drawn, loc="outside lower center", ncols=columns)
-    axes[0].roofkit_description = say("cuts.described", panels=join_parts(told, "sentences"))
+    axes[0].roofkit_description = say("cuts.described", panels=join_parts(panels, "sentences"))
     return tuple(axes)
 
 
 def matmul_pair(B, D, F, chips=2, *, ax=None):
-    """Draw two matmuls after another, X[B, D] · U[D, F] = H[B, F] and H · V[F, D] = Z[B, D].
+    """Draw two consecutive matmuls, X[B, D] · U[D, F] = H[B, F] and H · V[F, D] = Z[B, D].
 
     Parameters
     ----------
-    B, D, F : sizes, to whose scale the matrices are drawn
+    B, D, F : sizes; the matrices are to scale
     chips : 2 to 4
     ax : matplotlib Axes, optional
 
@@ -106,17 +107,17 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
         _draw_matrix(ax, name, place, cut, chips)
     for name, rows, columns in (("X", "B", "D"), ("U", "D", "F"), ("V", "F", "D")):
         _name_sides(ax, places[name], rows, columns)
-    # Above X and U nothing is drawn.
+    # The space above X is free.
     _add_legend(ax, chips, set(cuts), loc="upper left")
     ax.roofkit_description = say("cuts.pair", parts=_describe_cuts("XUHVZ", cuts, chips))
     return ax
 
 
 def _check_size(size, name):
-    found = check_number(size, name)
-    if not isinstance(found, (int, float)):
+    number = check_number(size, name)
+    if not isinstance(number, (int, float)):
         raise ValueError(f"{name} must be one number, got {size!r}")
-    return found
+    return number
 
 
 def _check_chips(chips):
@@ -125,7 +126,7 @@ def _check_chips(chips):
 
 
 def _set_equal_scale(ax, width, height):
-    """Axes without a frame on which both directions have one scale."""
+    """Give both directions of the Axes one scale, and hide the frame."""
     ax.set(xlim=(-0.06 * width, 1.01 * width), ylim=(-0.02 * width, height + 0.06 * width))
     ax.set_aspect("equal")
     ax.axis("off")
@@ -135,7 +136,7 @@ def _draw_matrix(ax, name, place, cut, chips):
     left, low, wide, high = place
     if cut in ("rows", "columns"):
         for chip in range(chips):
-            # The first rows are the uppermost.
+            # The first rows are at the top.
             part = (
                 (left, low + high - (chip + 1) * high / chips, wide, high / chips)
                 if cut == "rows"
@@ -162,15 +163,14 @@ def _draw_part(ax, place, colour, hatch, label, pale=0.3):
             Rectangle((left, low), wide, high, fc="none", ec=colour, hatch=hatch, lw=0, alpha=0.45)
         )
     ax.add_patch(Rectangle((left, low), wide, high, fc="none", ec=colour, lw=1.2))
-    if not label:
-        return
     plate = {"boxstyle": "square,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.85}
-    ax.text(left + wide / 2, low + high / 2, label, ha="center", va="center", fontsize=9,
-            bbox=plate)  # fmt: skip
+    if label:
+        ax.text(left + wide / 2, low + high / 2, label, ha="center", va="center", fontsize=9,
+                bbox=plate)  # fmt: skip
 
 
 def _add_legend(ax, chips, cuts, **place):
-    """Say what the colours mean in a figure, or in Axes, of such cuts."""
+    """Add a legend of the colours to a figure or to Axes."""
     grey, handles = palette.colour("reference"), {}
 
     def pieces(pale, hatches):
@@ -189,7 +189,7 @@ def _add_legend(ax, chips, cuts, **place):
 
 
 def _name_sides(ax, place, rows, columns):
-    """Write a letter left of a matrix for its rows, and one above it for its columns."""
+    """Name the rows of a matrix on its left, and its columns above it."""
     left, low, wide, high = place
     style = {"fontsize": 9, "color": palette.colour("reference"), "textcoords": "offset points"}
     ax.annotate(rows, (left, low + high / 2), (-4, 0), ha="right", va="center", **style)
@@ -202,7 +202,7 @@ def _describe_cuts(names, cuts, chips):
 
 
 def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
-    """Draw when one chip multiplies and when its link sends, if Z is cut into blocks.
+    """Draw when a chip multiplies and when its link sends, if Z is cut into blocks.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
     blocks : numbers of blocks, a row each
     ax : matplotlib Axes, optional
 
-    A block is sent once it has been multiplied and the link has sent the one before. Returns the
+    The link sends a block once the chip has computed it and the block before is sent. Returns the
     Axes. Raises ValueError for anything else.
 
     >>> overlap_blocks(2e-3, 2e-3, (1, 4)).roofkit_description
@@ -218,12 +218,12 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
     """
     math, link = (_check_size(time, name) for time, name in ((math, "math"), (link, "link")))
     blocks = list(blocks)
-    for each in blocks:
-        if isinstance(each, bool) or not isinstance(each, (int, np.integer)) or each < 1:
-            raise ValueError(f"blocks must be whole numbers of at least 1, got {each!r}")
+    for count in blocks:
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise ValueError(f"blocks must be whole numbers of at least 1, got {count!r}")
     scale, prefix = find_prefix(math + link)
     ax = ax or new_axes(0.9 + 0.62 * len(blocks))
-    told = []
+    ends = []
     for row, count in enumerate(blocks):
         multiplied = [(math * i / count, math / count) for i in range(count)]
         sent, free = [], 0.0
@@ -243,7 +243,7 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
                 )
         ax.text(free / scale, row + 0.52, f" {engineering(free)}s", va="center", fontsize=9)
         end = f"{engineering(free)}s"
-        told.append(say("overlap.one" if count == 1 else "overlap.row", n=count, end=end))
+        ends.append(say("overlap.one" if count == 1 else "overlap.row", n=count, end=end))
     ax.set(xlim=(0, 1.14 * (math + link) / scale), ylim=(len(blocks) - 0.1, -0.25))
     ax.set_yticks(
         [row + 0.34 for row in range(len(blocks))],
@@ -254,10 +254,10 @@ def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
     common.draw_grid(ax)
     for lane, name in enumerate(("overlap.math", "overlap.link")):
         ax.plot([], [], lw=7, alpha=0.6, color=COLOURS[2 * lane], label=say(name))
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1), ncols=2, frameon=False, fontsize=9)
+    ax.legend(ncols=2, **LEGEND_ABOVE)
     ax.roofkit_description = say(
         "overlap.described", math=f"{engineering(math)}s", link=f"{engineering(link)}s",
-        rows=join_parts(told, "items"),
+        rows=join_parts(ends, "items"),
     )  # fmt: skip
     return ax
 
@@ -269,7 +269,7 @@ def split_times(roof, groups, widths, B=1024, F=8192, dtype="bf16", *, axes=None
     ----------
     roof : Roofline of one chip over its memory
     groups : Groups of growing numbers of chips
-    widths : the Ds, a panel each
+    widths : values of D, a panel each
     B, F : sizes, dtype : str
     axes : sequence of matplotlib Axes, optional
 
@@ -287,30 +287,26 @@ link-bound.'
         raise ValueError(f"roof must be a Roofline, got {roof!r}")
     groups = list(groups)
     if not groups or not all(isinstance(group, Group) for group in groups):
-        raise ValueError(f"groups must be Groups of roofkit.network, got {groups!r}")
+        raise ValueError(f"groups must be Groups from roofkit.network, got {groups!r}")
     if axes is None:
         size = (3.4 * len(widths), 3.4)
         _, grid = plt.subplots(1, len(widths), figsize=size, layout="constrained", squeeze=False,
                                sharey=True)  # fmt: skip
         axes = grid[0]
     counts = [group.n for group in groups]
-    found = [
+    estimates = [
         [sharded_matmul(B, D, F, group, dtype=dtype).estimate(roof) for group in groups]
         for D in widths
     ]
-    everything = [t for row in found for each in row for t in each.times.values() if t]
-    ylim = common.decade_limits(everything, 0.1, 0.1)
-    told = []
-    for ax, D, row in zip(axes, widths, found, strict=True):
+    times = [t for row in estimates for each in row for t in each.times.values() if t]
+    ylim = common.decade_limits(times, 0.1, 0.1)
+    panels = []
+    for ax, D, row in zip(axes, widths, estimates, strict=True):
         ax.set(xscale="log", yscale="log", ylim=ylim, xlim=(0.8 * counts[0], 1.25 * counts[-1]))
         ax.plot(
-            counts,
-            [each.lower for each in row],
-            color=palette.colour("trail"),
-            lw=9,
-            solid_capstyle="round",
-            label=say("split.lower"),
-        )
+            counts, [each.lower for each in row], color=palette.colour("trail"), lw=9,
+            solid_capstyle="round", label=say("split.lower"),
+        )  # fmt: skip
         channels = dict.fromkeys(name for each in row for name in each.times)
         for name, colour, line in zip(channels, COLOURS, LINES, strict=False):
             points = [(n, each.times[name]) for n, each in zip(counts, row, strict=True)
@@ -328,8 +324,8 @@ link-bound.'
                 time=f"{engineering(each.lower)}s", bound=word_bound(each.bound))
             for n, each in zip(counts, row, strict=True)
         ]  # fmt: skip
-        told.append(say("split.panel", D=f"{D:g}", times=join_parts(times)))
+        panels.append(say("split.panel", D=f"{D:g}", times=join_parts(times)))
     axes[0].set_ylabel(say("axes.time"))
     axes[-1].legend(**LEGEND_INSIDE)
-    axes[0].roofkit_description = say("split.described", panels=join_parts(told, "sentences"))
+    axes[0].roofkit_description = say("split.described", panels=join_parts(panels, "sentences"))
     return tuple(axes)

@@ -9,14 +9,14 @@ from roofkit._tables import format_html_table, format_text_table
 
 
 def table(columns):
-    """A table of columns for a notebook cell to end on.
+    """Return columns as a table, to end a notebook cell on.
 
     Parameters
     ----------
     columns : mapping of head to a sequence of text or numbers, all of one length
-        Numbers show four digits; format them yourself for more or fewer.
+        Numbers show four digits; pass text for more or fewer.
 
-    Raises ValueError for columns of different lengths, or none.
+    Raises ValueError for columns of different lengths and for no columns.
 
     >>> table({"chip": ["TPU v5e", "H100"], "ridge": [240.537, 295.343]})
     chip     ridge
@@ -25,17 +25,16 @@ def table(columns):
     """
     if not isinstance(columns, Mapping) or not columns:
         raise ValueError(f"columns must map heads to sequences, got {columns!r}")
-    listed = {head: list(values) for head, values in columns.items()}
-    if len({len(values) for values in listed.values()}) > 1:
-        lengths = ", ".join(f"{head!r} {len(values)}" for head, values in listed.items())
-        raise ValueError(f"columns must be of one length, got {lengths}")
-    return Table(
-        tuple(listed), [tuple(map(_format_cell, row)) for row in zip(*listed.values(), strict=True)]
-    )
+    columns = {head: list(values) for head, values in columns.items()}
+    if len({len(values) for values in columns.values()}) > 1:
+        lengths = ", ".join(f"{head!r} {len(values)}" for head, values in columns.items())
+        raise ValueError(f"columns must all have one length, got {lengths}")
+    rows = [tuple(map(_format_cell, row)) for row in zip(*columns.values(), strict=True)]
+    return Table(tuple(columns), rows)
 
 
 class Table:
-    """Rows of text under a head; made by ``table()``."""
+    """Rows of text under a head, made by ``table()``."""
 
     def __init__(self, head, rows):
         self.head, self.rows = head, rows

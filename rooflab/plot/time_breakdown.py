@@ -1,15 +1,14 @@
 """The time of a pass as bars, stacked by kinds of layers."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from roofkit._units import engineering, find_prefix
 from rooflab import palette
-from rooflab.plot.common import COLOURS
+from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.models import check_tables, layer_kind
 from rooflab.plot.wording import join_parts, say, word_for
 
-# Colour and hatch of each kind, from the start of a bar to its end: neighbours differ in grey.
+# Colour and hatch of each kind, in the order of a bar, so that neighbours differ in grey.
 STYLES = {
     "attention projections": (COLOURS[0], ""),
     "attention": (palette.colour("orange"), "///"),
@@ -23,7 +22,7 @@ STYLES = {
     "embedding, lm_head": (palette.colour("sizes"), "xxx"),
     "communication": (COLOURS[4], ""),
 }
-LAYERS_SHOWN = 6  # up to so many layers are shown one by one
+LAYERS_SHOWN = 6  # the most layers that a figure shows one by one
 
 
 def time_breakdown(tables, *, ax=None):
@@ -32,24 +31,23 @@ def time_breakdown(tables, *, ax=None):
     Parameters
     ----------
     tables : LayerTable, or a mapping of label to LayerTable
-        Such as {"batch 1": served.decode(1), "batch 64": served.decode(64)}.
+        Such as {"batch 1": deployment.decode(1), "batch 64": deployment.decode(64)}.
     ax : matplotlib Axes, optional
 
-    Up to six layers are shown one by one; more are gathered into attention projections, attention,
-    MLP or experts, and so on. Returns the Axes. Raises ValueError for anything that is not a table
-    of single numbers.
+    Up to six layers appear one by one; more are grouped into attention projections, attention, MLP
+    or experts, and so on. Returns the Axes. Raises ValueError for anything but a table of single
+    numbers.
 
     >>> import roofkit as rk
-    >>> served = rk.llm("Llama-2-7B").on("H100")
-    >>> time_breakdown({"1": served.decode(1), "64": served.decode(64)}).get_xlabel()
+    >>> deployment = rk.llm("Llama-2-7B").on("H100")
+    >>> time_breakdown({"1": deployment.decode(1), "64": deployment.decode(64)}).get_xlabel()
     'time (ms)'
     """
     tables = check_tables(tables)
     stacks, styles = _stacks(tables)
     longest = max(table.time for table in tables.values())
     scale, prefix = find_prefix(longest)
-    if ax is None:
-        _, ax = plt.subplots(figsize=(6.4, 1.3 + 0.5 * len(tables)), layout="constrained")
+    ax = ax or new_axes(1.3 + 0.5 * len(tables))
     rows = np.arange(len(tables))[::-1]
     ax.set_yticks(rows, list(tables))
     ax.tick_params(axis="y", length=0)
@@ -75,23 +73,23 @@ def time_breakdown(tables, *, ax=None):
         )  # fmt: skip
     legend = _draw_legend(ax, bars)
     ax.figure.draw_without_rendering()
-    # Made as a list, so that every bar with room is written on, not the first one alone.
+    # any() gets a list, not a generator, so that every bar with room is written on.
     unnamed = {
-        kind: found for kind, found in bars.items()
-        if not any([_write_on_bar(ax, bar, _bar_texts(kind, share)) for bar, share in found])
+        kind: segments for kind, segments in bars.items()
+        if not any([_write_on_bar(ax, bar, _bar_texts(kind, share)) for bar, share in segments])
     }  # fmt: skip
     legend.remove()
     if unnamed:
         _draw_legend(ax, unnamed)
-    for found in unnamed.values():
-        for bar, share in found:
+    for segments in unnamed.values():
+        for bar, share in segments:
             _write_on_bar(ax, bar, [f"{share:.0%}"])
     ax.roofkit_description = _describe(tables, stacks)
     return ax
 
 
 def _stacks(tables):
-    """Seconds of each kind for each table, and how each kind is drawn."""
+    """Return the seconds of each kind for each table, and the style of each kind."""
     names = dict.fromkeys(layer.name for table in tables.values() for layer in table)
     if len(names) <= LAYERS_SHOWN:
         styles = dict(zip(names, STYLES.values(), strict=False))
@@ -104,28 +102,28 @@ def _stacks(tables):
         seconds = dict.fromkeys(order, 0.0)
         for layer in table:
             seconds[kind(layer.name)] += layer.count * layer.time
-        stacks[label] = {name: each for name, each in seconds.items() if each}
-    shown = {name for stack in stacks.values() for name in stack}
-    return stacks, {name: style for name, style in styles.items() if name in shown}
+        stacks[label] = {name: time for name, time in seconds.items() if time}
+    drawn = {name for stack in stacks.values() for name in stack}
+    return stacks, {name: style for name, style in styles.items() if name in drawn}
 
 
 def _draw_legend(ax, bars):
     return ax.legend(
-        [found[0][0] for found in bars.values()], [word_for("kinds", kind) for kind in bars],
-        loc="lower left",
-        bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9, handlelength=1.6,
-        columnspacing=1.4, borderaxespad=0.2,
+        [segments[0][0] for segments in bars.values()],
+        [word_for("kinds", kind) for kind in bars],
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9,
+        handlelength=1.6, columnspacing=1.4, borderaxespad=0.2,
     )  # fmt: skip
 
 
 def _bar_texts(kind, share):
-    """What a bar says where it has room, and where it has little."""
+    """Return the texts for a bar with room and for one with little."""
     kind = word_for("kinds", kind)
     return [say("breakdown.bar", kind=kind, share=f"{share:.0%}"), kind]
 
 
 def _write_on_bar(ax, bar, texts):
-    """Write the first of the texts that fits into a bar; tells whether one did."""
+    """Write the first of the texts that fits into a bar; return whether one did."""
     colour = bar.get_facecolor()
     dark = np.dot([0.2126, 0.7152, 0.0722], np.power(colour[:3], 2.2)) < 0.18
     for text in texts:

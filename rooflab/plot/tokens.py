@@ -1,6 +1,4 @@
-"""The times or speeds of several formats against the tokens that pass at once."""
-
-from collections.abc import Mapping
+"""Times or speeds against the number of tokens in a pass."""
 
 import numpy as np
 
@@ -11,25 +9,25 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
-# Lines may lie on each other. All are equally wide, and every one but the first has gaps, so that
-# the one below shows through.
+# Lines may lie on each other. All have one width, and all but the first have gaps, through which
+# the line below shows.
 WIDTH = 2.6
 
 
 def over_tokens(tokens, estimates, *, flops=None, ax=None):
-    """Draw T_lower against the tokens that pass at once or, given the FLOPs, the speed.
+    """Draw T_lower, or with ``flops`` the speed, against the number of tokens in a pass.
 
     Parameters
     ----------
     tokens : two or more rising numbers above 0
     estimates : mapping of label to Estimate, up to five, with a time for each of the tokens
     flops : FLOPs of all tokens at once, one number for each of the tokens, optional
-        Draws FLOPs over T_lower, FLOP/s, in place of seconds.
+        Draws FLOPs / T_lower in FLOP/s instead of seconds.
     ax : matplotlib Axes, optional
 
-    A circle marks where compute begins to bind. It lies where T_math = T_comms, between the two
-    tokens that enclose it. Lines may lie on each other; the later ones have gaps. Returns the
-    Axes. Raises ValueError for anything else.
+    A circle marks T_math = T_comms, from where a line is compute-bound, interpolated between two of
+    the tokens. Lines may lie on each other; the later ones have gaps. Returns the Axes. Raises
+    ValueError for anything else.
 
     >>> import roofkit as rk
     >>> B = np.array([1, 10, 100, 1000])
@@ -41,12 +39,9 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     tokens = _check_rising(tokens)
     if flops is not None:
         flops = _broadcast_along(flops, tokens, "flops")
-    if not isinstance(estimates, Mapping) or not 1 <= len(estimates) <= len(COLOURS):
-        raise ValueError(
-            f"estimates must map 1 to {len(COLOURS)} labels to Estimates, got {estimates!r}"
-        )
+    common.check_mapping("estimates", estimates, len(COLOURS), "Estimates")
     ax = ax or new_axes(4)
-    told, labels, lines = [], [], []
+    descriptions, labels, lines = [], [], []
     for (label, estimate), colour, style in zip(estimates.items(), COLOURS, LINES, strict=False):
         if not isinstance(estimate, Estimate):
             raise ValueError(f"estimates[{label!r}] must be an Estimate, got {estimate!r}")
@@ -61,23 +56,23 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
             ys = np.interp(xs, tokens, flops) / ys
         ax.plot(xs, ys, color=colour, ls=style, lw=WIDTH, zorder=2)
         lines.append((xs, ys))
-        said = [
+        parts = [
             say("tokens.line", label=label, few=f"{xs[0]:g}", many=f"{xs[-1]:g}",
                 first=_format_quantity(ys[0], flops), last=_format_quantity(ys[-1], flops))
         ]  # fmt: skip
         for x in turn:
             y = ys[xs == x][0]
             ax.plot(x, y, "o", ms=8, color="white", mec=colour, mew=2, zorder=4)
-            turned = say("tokens.turn", label=label, tokens=common.format_3g(x))
-            labels.append((turned, (x, y), 6, palette.colour("mark")))
-            said.append(say("tokens.from", tokens=common.format_3g(x)))
-        if not len(turn):  # a line without a circle is named where it stands
+            text = say("tokens.turn", label=label, tokens=common.format_3g(x))
+            labels.append((text, (x, y), 6, palette.colour("mark")))
+            parts.append(say("tokens.from", tokens=common.format_3g(x)))
+        if not len(turn):  # a line without a circle has its label in the middle
             middle = len(xs) // 2
             labels.append((label, (xs[middle], ys[middle]), 3, colour))
-        told.append(join_parts(said, "items"))
+        descriptions.append(join_parts(parts, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
     scale, prefix = find_prefix(least)
-    # Lines of speed turn near the top, where their labels need room.
+    # Lines of speed turn near the top, so their labels need room there.
     ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
     ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
     ax.set_xlabel(say("tokens.x_axis"))
@@ -90,8 +85,8 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     )  # fmt: skip
     common.draw_grid(ax)
     common.place_labels(ax, labels, lines=lines)
-    sentence = "tokens.time" if flops is None else "tokens.speed"
-    ax.roofkit_description = say(sentence, lines=join_parts(told))
+    key = "tokens.time" if flops is None else "tokens.speed"
+    ax.roofkit_description = say(key, lines=join_parts(descriptions))
     return ax
 
 
@@ -103,7 +98,6 @@ def _check_rising(tokens):
 
 
 def _broadcast_along(values, tokens, name):
-    """One number for each of the tokens."""
     try:
         return np.broadcast_to(np.asarray(values, dtype=float), tokens.shape)
     except ValueError:
@@ -114,10 +108,10 @@ def _broadcast_along(values, tokens, name):
 
 
 def _find_turn(tokens, ahead):
-    """Where T_math - T_comms rises through 0, if it does: straight between two tokens."""
-    at = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
-    share = -ahead[at] / (ahead[at + 1] - ahead[at])
-    return tokens[at] + share * (tokens[at + 1] - tokens[at])
+    """Return where ``ahead``, T_math - T_comms, rises through 0, as an array of 0 or more."""
+    i = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
+    share = -ahead[i] / (ahead[i + 1] - ahead[i])
+    return tokens[i] + share * (tokens[i + 1] - tokens[i])
 
 
 def _format_quantity(value, flops):

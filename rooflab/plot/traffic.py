@@ -1,6 +1,4 @@
-"""Measured times against the bytes moved, above the time that a memory or link takes for them."""
-
-from collections.abc import Mapping
+"""Measured times against the bytes moved, above the bound of a memory or link."""
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -13,7 +11,7 @@ from rooflab.plot.common import COLOURS, LEGEND_INSIDE, new_axes
 from rooflab.plot.measured_times import MARKERS
 from rooflab.plot.wording import join_parts, say
 
-# A group's small cases move at most so many times its fewest bytes.
+# The small cases of a group move at most so many times its fewest bytes.
 SMALL_CASES = 10
 
 
@@ -27,14 +25,13 @@ def traffic(groups, bandwidth, *, resolution=None, ax=None):
         Bytes/s of the memory or of the links; the line of bytes / bandwidth is the bound.
     resolution : float, optional
         Seconds from one reading of the clock to the next. A bar through each point then shows the
-        times that have this reading: half as much more or less.
+        times that round to this reading, half a resolution up and down.
     ax : matplotlib Axes, optional
 
-    Below the bound, in grey, a point would be faster than the memory or the links. A dotted line
-    shows the floor of each group: the median time of those that move at most ten times its fewest
-    bytes. The line runs over just these points. The legend says what each of these is. Returns the
-    Axes. Raises ValueError for lengths that differ, and for anything that is not finite and above
-    zero.
+    In the grey region, a point would be faster than the memory or the links. A dotted line over the
+    small cases of a group, with at most ten times its fewest bytes, shows their median time. The
+    legend explains all of this. Returns the Axes. Raises ValueError for lengths that differ, and
+    for anything that is not finite and above zero.
 
     >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
     >>> ax.roofkit_description
@@ -42,40 +39,33 @@ def traffic(groups, bandwidth, *, resolution=None, ax=None):
 bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times. Dotted, for each: the median time of those \
 with at most ten times its fewest bytes.'
     """
-    if not isinstance(groups, Mapping) or not 1 <= len(groups) <= len(MARKERS):
-        raise ValueError(
-            f"groups must map 1 to {len(MARKERS)} labels to (bytes, seconds), got {groups!r}"
-        )
+    common.check_mapping("groups", groups, len(MARKERS), "(bytes, seconds)")
     bandwidth = check_number(bandwidth, "bandwidth")
     half = 0 if resolution is None else check_number(resolution, "resolution") / 2
-    read = {label: _read_group(label, *pair) for label, pair in groups.items()}
+    groups = {label: _read_group(label, *pair) for label, pair in groups.items()}
     ax = ax or new_axes(3.8)
-    xlim = common.decade_limits(np.concatenate([moved for moved, _ in read.values()]), 0.2, 0.2)
-    ylim = common.decade_limits(np.concatenate([seconds for _, seconds in read.values()]), 0.5, 0.1)
+    xlim = common.decade_limits(np.concatenate([moved for moved, _ in groups.values()]), 0.2, 0.2)
+    ylim = common.decade_limits(
+        np.concatenate([seconds for _, seconds in groups.values()]), 0.5, 0.1
+    )
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     edges = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
-    ax.plot(
-        edges,
-        edges / bandwidth,
-        color=palette.colour("bound"),
-        lw=1.6,
-        label=say("traffic.bound", speed=speed),
-    )
+    bound = say("traffic.bound", speed=speed)
+    ax.plot(edges, edges / bandwidth, color=palette.colour("bound"), lw=1.6, label=bound)
     ax.fill_between(
         edges, ylim[0], edges / bandwidth, color=palette.colour("barred"), lw=0,
         label=say("traffic.barred"),
     )  # fmt: skip
-    for (label, (moved, seconds)), colour, marker in zip(
-        read.items(), COLOURS, MARKERS, strict=False
-    ):
+    for group, colour, marker in zip(groups.items(), COLOURS, MARKERS, strict=False):
+        label, (moved, seconds) = group
         small = np.array([1, SMALL_CASES]) * moved.min()
         floor = float(np.median(seconds[moved <= small[1]]))
         ax.plot(small, [floor] * 2, ":", color=colour, lw=1.8)
         if half:
             least = np.maximum(seconds - half, ylim[0])
             ax.vlines(moved, least, seconds + half, color=colour, lw=0.8)
-            # Caps keep neighbouring readings apart. A short bar hides behind its point.
+            # Caps separate neighbouring readings. Short bars hide behind their points.
             long = half > 0.1 * seconds
             for ends in (least[long], seconds[long] + half):
                 ax.plot(moved[long], ends, "_", color=colour, ms=5, mew=0.8)
@@ -92,18 +82,18 @@ with at most ten times its fewest bytes.'
         clock = say("traffic.clock", step=f"{engineering(resolution)}s")
         handles.append(Line2D([], [], ls="", marker="|", ms=11, color=grey, label=clock))
     ax.legend(handles=handles, loc="upper left", **LEGEND_INSIDE)
-    told = [
+    descriptions = [
         _describe("other" if i else "first", label, *pair, bandwidth, half)
-        for i, (label, pair) in enumerate(read.items())
+        for i, (label, pair) in enumerate(groups.items())
     ]
-    ax.roofkit_description = say("traffic.described", groups=join_parts(told))
+    ax.roofkit_description = say("traffic.described", groups=join_parts(descriptions))
     if half:
         ax.roofkit_description += " " + say("traffic.bars", step=f"{engineering(resolution)}s")
     return ax
 
 
 def _read_group(label, moved, seconds):
-    """Bytes and seconds as arrays of one length."""
+    """Return bytes and seconds as arrays of one length."""
     moved, seconds = np.atleast_1d(np.asarray(moved, float), np.asarray(seconds, float))
     if moved.shape != seconds.shape:
         raise ValueError(
@@ -115,17 +105,12 @@ def _read_group(label, moved, seconds):
     return moved, seconds
 
 
-def _median_at(moved, seconds, size):
-    """The median time of what moves so many bytes."""
-    return float(np.median(seconds[moved == size]))
-
-
-def _describe(sentence, label, moved, seconds, bandwidth, half):
-    """Say how long the fewest bytes took and the most, and how many times their bound that is."""
+def _describe(key, label, moved, seconds, bandwidth, half):
+    """Describe the median times of the fewest and the most bytes, as multiples of their bound."""
     least, most = moved.min(), moved.max()
-    fast, slow = (_median_at(moved, seconds, size) for size in (least, most))
+    fast, slow = (float(np.median(seconds[moved == size])) for size in (least, most))
     return say(
-        f"traffic.{sentence}", label=label, count=len(moved), speed=f"{engineering(bandwidth)}B/s",
+        f"traffic.{key}", label=label, count=len(moved), speed=f"{engineering(bandwidth)}B/s",
         few=f"{engineering(least)}B", fast=f"{engineering(fast)}s",
         low=_format_times(fast, least / bandwidth, half),
         many=f"{engineering(most)}B", slow=f"{engineering(slow)}s",
@@ -134,7 +119,7 @@ def _describe(sentence, label, moved, seconds, bandwidth, half):
 
 
 def _format_times(seconds, bound, half):
-    """How many times the bound a time is, from the least to the most that the clock leaves open."""
+    """Return a time as a multiple of its bound, or the range that the clock allows."""
     ends = [
         common.format_3g(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))
     ]

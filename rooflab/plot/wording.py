@@ -1,4 +1,4 @@
-"""What figures say: sentences and labels come from words/en.toml, lists of them are joined here."""
+"""The words of figures: sentences and labels from words/en.toml, and lists of them."""
 
 from pathlib import Path
 
@@ -8,17 +8,17 @@ say = Words(Path(__file__).parent / "words")
 
 
 def join_parts(parts, between="clauses"):
-    """Parts as one text; ``between`` names what stands between them, an entry of ``lists``."""
+    """Join parts into one text; ``between`` names the separator, an entry of ``lists``."""
     return say(f"lists.{between}").join(parts)
 
 
 def word_for(table, name):
-    """The word of a table for a name, or the name itself where the table has none for it."""
+    """Return the word that a table has for a name, or the name itself if it has none."""
     key = f"{table}.{name}"
     return say(key) if key in say.templates() else name
 
 
 def word_bound(name):
-    """What a kernel is that compute or this channel binds: "memory-bound"."""
+    """Return the verdict on a kernel bound by compute or a channel, such as "memory-bound"."""
     key = f"bounds.{name}"
     return say(key) if key in say.templates() else say("bounds.other", channel=name)
