@@ -234,7 +234,7 @@ def test_several_channels_have_a_bar_each():
 @cases(
     ("roofs", "kernels", "limits", "told"),
     [
-        ([V5E, V5E], None, {}, 'two roofs are named "TPU v5e"; say which is which'),
+        ([V5E, V5E], None, {}, 'two roofs are named "TPU v5e"; tell them apart'),
         ({str(i): V5E for i in range(6)}, None, {}, "1 to 5 roofs"),
         (None, None, {}, "must be a Roofline or a Chip, got NoneType"),
         ([], None, {}, "1 to 5 roofs"),

@@ -82,7 +82,7 @@ def test_a_tile_is_where_its_rows_meet_its_columns(tile):
     [
         ((0, 4, 4), None, "B must be a whole number of at least 1, got 0"),
         ((4, 4.5, 4), None, "D must be a whole number"),
-        ((4, 4, 4), (8, 4), r"tile\[0\]=8 is more than the 4"),
+        ((4, 4, 4), (8, 4), r"tile\[0\]=8 must be at most 4"),
         ((4, 4, 4), (4, 0), r"tile\[1\] must be a whole number"),
     ],
 )

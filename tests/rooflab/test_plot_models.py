@@ -220,7 +220,7 @@ def test_kinds_can_be_told_apart_in_grey():
         ({}, "tables must be a LayerTable or map labels to them"),
         ({"mine": 1e-3}, r"tables\['mine'\] must be a LayerTable.*got float"),
         ({"mine": H100}, r"tables\['mine'\] must be a LayerTable.*got Deployment"),
-        (H100.decode(np.array([1, 8])), "a figure shows one pass, not 2 at once"),
+        (H100.decode(np.array([1, 8])), "a figure shows one pass, not 2"),
     ],
 )
 def test_what_is_no_table_is_refused(draw, tables, told):
