@@ -69,7 +69,7 @@ def test_a_link_and_a_roofline_of_your_own():
         ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
         ({"intensity": 0}, "intensity must be finite and above 0, got 0"),
         ({"intensity": [1, 2]}, "intensity must be one number or a Cost of numbers"),
-        ({"text": {"ridges": ""}}, "text has .'ridges'.; the entries are"),
+        ({"text": {"ridges": ""}}, "text has unknown .'ridges'.; the entries are"),
         ({"chip": rk.Roofline([1e12, 2e12], 1e11)}, "chip must be one Roofline"),
     ],
 )
@@ -149,7 +149,7 @@ def test_time_bars_move_in_the_terms_of_a_question():
     [
         ({"time": STEP["flops"]}, "terms must map"),
         ({"flops": ("tokens", 100)}, r"terms\['flops'\] must be \(label, start, stops\)"),
-        ({"flops": ("tokens", 100, [50, 200])}, "starts at 100, which is none of"),
+        ({"flops": ("tokens", 100, [50, 200])}, "starts at 100, which is not one of"),
         ({"flops": ("tokens", 100, [[50], 100])}, "must have numbers as stops"),
     ],
 )
