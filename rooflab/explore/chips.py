@@ -188,7 +188,7 @@ def _list_choices(chips):
         sizes = group_sizes(chip)
         if sizes == [1]:
             raise ValueError(
-                f"the table doesn't say how several {chip.name} are joined; choose another chip"
+                f"the table does not say how several {chip.name} are joined; choose another chip"
             )
         name = chip.interconnect.topology
         torus = name == "torus"
