@@ -66,7 +66,7 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     served so, with the reason, for a choice not listed here, and for an unknown text.
 
     >>> live = model("Llama-3.1-8B", "H100", batch=64)
-    >>> live.decode["attention"].bound, f"{live.run.tokens_per_second:.0f} tokens/s"
+    >>> live.decode["attention"].bound, f"{live.generation.tokens_per_second:.0f} tokens/s"
     ('memory', '3659 tokens/s')
     """
     model, chip = model if isinstance(model, LLM) else llm(model), find_chip(chip)
@@ -95,11 +95,11 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
 class ModelExplorer(Explorer):
     """Lists and sliders over a served model; ``deployment`` and the rest follow their state.
 
-    ``left_out`` maps models and chips that are not in the lists to the reason.
+    ``reasons_left_out`` maps models and chips that are not in the lists to the reason.
     """
 
     def __init__(self, models, chips, state, text):
-        self.left_out = {}
+        self.reasons_left_out = {}
         self._models, of_models = self._list_offers(models, _model_data, state["model"])
         self._chips, of_chips = self._list_offers(chips, _chip_data, state["chip"])
         self._serve(state)  # raises if the start cannot be served
@@ -124,7 +124,7 @@ class ModelExplorer(Explorer):
             except ValueError as error:
                 if item.name == start:
                     raise
-                self.left_out[item.name] = str(error)
+                self.reasons_left_out[item.name] = str(error)
         return offers, data
 
     def _serve(self, state):
@@ -159,7 +159,7 @@ class ModelExplorer(Explorer):
         return self.state["prompt"] + self.state["answer"] // 2 - 1
 
     @property
-    def run(self):
+    def generation(self):
         """The Generation of the answers."""
         return self.deployment.generate(
             *(self.state[name] for name in ("batch", "prompt", "answer"))
@@ -168,7 +168,7 @@ class ModelExplorer(Explorer):
     @property
     def memory(self):
         """The memory of each chip at the end, as a Memory."""
-        return self.run.memory
+        return self.generation.memory
 
     def __repr__(self):
         return f"ModelExplorer({', '.join(f'{k}={v!r}' for k, v in self.state.items())})"

@@ -58,8 +58,8 @@ def times(cost, chips, dtype="bf16", *, terms=None, text=None):
         if not isinstance(check_number(getattr(cost, key), key), (int, float)):
             raise ValueError(f"{key} must be one number, got {getattr(cost, key)!r}")
     if not isinstance(chips, Mapping):
-        found = [find_chip(chip) for chip in chips]
-        chips = {chip.name: chip.roofline(dtype) for chip in found}
+        chips = [find_chip(chip) for chip in chips]
+        chips = {chip.name: chip.roofline(dtype) for chip in chips}
     for label, roof in chips.items():
         if not isinstance(roof, Roofline) or not isinstance(roof.ridge, (int, float)):
             raise ValueError(f"chips[{label!r}] must be one Roofline, got {roof!r}")

@@ -69,7 +69,7 @@ def test_every_model_is_as_ring_1_says(live, shown):
                 # If both take the same time, rounding decides.
                 assert layer["bound"] == wanted.bound or math == pytest.approx(memory, rel=1e-12)
                 bounds.add((phase, wanted.bound))
-        totals, run, memory = each["totals"], live.run, live.memory
+        totals, run, memory = each["totals"], live.generation, live.memory
         assert totals["context"] == live.context
         assert [totals[name] for name in ("first", "decoding", "each", "speed")] == pytest.approx(
             [run.time_to_first_token, run.decoding, run.time_per_token, run.tokens_per_second],
@@ -154,7 +154,7 @@ def test_a_page_without_a_kernel_moves_and_fits(alone, context, size, live):
 def assert_shown(page, live, state):
     """Compare the totals and the table with a state."""
     live.children[-1].state = state
-    run, memory, table = live.run, live.memory, getattr(live, state["phase"])
+    run, memory, table = live.generation, live.memory, getattr(live, state["phase"])
     first, each, _, told = page.locator(".readings > div").all_inner_texts()
     assert first.endswith(f"\n{engineering(run.time_to_first_token)}s")
     assert each.endswith(f"\n{engineering(run.time_per_token)}s")

@@ -321,7 +321,7 @@ def test_a_model_starts_at_the_given_choices_and_follows_its_lists():
     assert live.deployment == plain
     assert live.prefill.rows == plain.prefill(16, 2048).rows
     assert live.decode.rows == plain.decode(16, 2048 + 127).rows
-    assert live.run.time == plain.generate(16, 2048, 256).time
+    assert live.generation.time == plain.generate(16, 2048, 256).time
     assert live.memory == plain.memory(16, 2048, 256)
     picture(live).state = {
         **live.state, "chip": "L4", "n": 1, "precision": "W4A16", "kv": "fp8", "batch": 1
@@ -355,9 +355,12 @@ def test_what_is_not_in_the_lists_is_left_out_with_a_reason():
     live = explore.model()
     data = picture(live).data
     assert list(data["models"]) == [row["model"] for row in rk.models.llms().rows]
-    assert {each.name for each in rk.chips()} == {*data["chips"], *live.left_out}
-    assert live.left_out["GTX 1080 Ti"] == "GTX 1080 Ti has no confirmed peak for 16-bit matrices"
-    assert len(live.left_out) < 6
+    assert {each.name for each in rk.chips()} == {*data["chips"], *live.reasons_left_out}
+    assert (
+        live.reasons_left_out["GTX 1080 Ti"]
+        == "GTX 1080 Ti has no confirmed peak for 16-bit matrices"
+    )
+    assert len(live.reasons_left_out) < 6
 
 
 @cases(("arguments", "message"), REFUSED["model"])

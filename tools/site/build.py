@@ -113,7 +113,7 @@ def write_pages(pages, decks, kit, beside):
         "problems": {path.stem: title_and_summary(path) for path in problems},
         "chips": chip_table(),
         "explorer": explorer_html(),
-        "left_out": list(explore.model().left_out.values()),
+        "left_out": list(explore.model().reasons_left_out.values()),
         "decks": decks,
         "minutes": {path.stem: talk_minutes(path) for path in (ROOT / "course").glob("talk*.toml")},
         "kit": kit,
