@@ -16,7 +16,7 @@ class Sentence:
 
     >>> slip = Sentence("slip.two-in", way=word_direction(3.1), places=join_items(["the peak", "the links"]))
     >>> str(slip)
-    'Too large by a factor of 2. A 2 may hide in the peak and the links.'
+    'Too large by a factor of 2. The 2 may come from the peak and the links.'
     """
 
     def __init__(self, key: str, **fields):

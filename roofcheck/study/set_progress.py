@@ -33,7 +33,7 @@ def progress(name, due=None):
     Raises ValueError for an unknown set and for a time that cannot be read.
 
     >>> repr(progress("ps1")).partition("so far. ")[2]
-    'What a person reads is added to that.'
+    'Questions that a person grades come on top.'
     """
     left = _format_time_left(name, due)
     return Progress(f"{format_progress(name, latest_grades())} {left}".strip())

@@ -5,6 +5,8 @@ line when the table is read.
 """
 
 import functools
+import operator
+import random
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import roofkit as rk
-from roofcheck.kinds import Choice, Formula, Function, Number, Order, Question, Several
+from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Question, Several
 from roofcheck.kinds.question import choose_other_chips, format_figures, redraw_inputs
 from roofcheck.reading import units
 from roofcheck.showing import context
@@ -30,6 +32,7 @@ from roofcheck.steps.algebra import (
 )
 from roofcheck.steps.derivation import Derivation, Step, make_step
 from roofcheck.steps.inputs import Input, Mistaken
+from roofcheck.tables.puzzle_cases import CASES
 
 # Figures of any chip, for slips that take another's.
 FIGURES = {
@@ -55,18 +58,9 @@ INPUT_KEYS = {
 COMMON_INPUT_KEYS = ("instead", "without", "two")
 # What a table may say of a question.
 QUESTION_KEYS = (
-    "asks",
-    "beside",
-    "chips",
-    "not_reviewed",
-    "inputs",
-    "how",
-    "praise",
-    "points",
-    "holds",
-    "uses",
+    "asks", "beside", "chips", "not_reviewed", "inputs", "how", "praise", "points", "holds", "uses",
     "kind",
-)
+)  # fmt: skip
 COMPUTED_KEYS = ("unit", "rtol", "steps", "slips", "half", "exact")
 KEYS_BY_KIND = {
     "number": (*QUESTION_KEYS, *COMPUTED_KEYS, "usual", "figure", "beyond", "symbols"),
@@ -78,6 +72,9 @@ KEYS_BY_KIND = {
         *QUESTION_KEYS, "items", "each", "steps", "slips", "apart", "right", "needs", "reversed_says",
         "shows",
     ),
+    "puzzle": (
+        *QUESTION_KEYS, "case", "case_count", "credit", "steps", "slips", "faults", "best_schedule",
+    ),
 }  # fmt: skip
 # A part of a question is a number that names the step which it asks for.
 PART_KEYS = (*KEYS_BY_KIND["number"], "step")
@@ -87,7 +84,7 @@ SAID = ("text", "why")
 # What it may say of one that is another with new figures.
 LIKE_KEYS = ("like", "seed", "points")
 # What several questions share.
-GROUP_KEYS = ("inputs", "steps", "slips")
+GROUP_KEYS = ("inputs", "steps", "slips", "beside")
 
 
 class TableError(ValueError):
@@ -178,19 +175,19 @@ def _make_like(entry, known):
 
 
 def _merge_groups(entry, groups):
-    """An entry with what the groups that it uses hold, which its own goes before."""
-    entry = dict(entry)
-    for key in GROUP_KEYS:
-        merged: dict = {}
-        for group in entry.get("uses", ()):
-            if group not in groups:
-                raise TableError(f"no group {group!r} is shared{suggest_name(group, groups)}")
-            merged |= groups[group].get(key, {})
-        merged |= entry.get(key, {})
-        if merged:
-            entry[key] = merged
-    entry.pop("uses", None)
-    return entry
+    """Return the entry with the content of the groups that it uses; its own keys take precedence."""
+    used = []
+    for group in entry.get("uses", ()):
+        if group not in groups:
+            raise TableError(f"no group {group!r} is shared{suggest_name(group, groups)}")
+        used.append(groups[group])
+    merged = {key: value for key, value in entry.items() if key != "uses"}
+    for key in ("inputs", "steps", "slips"):
+        values = functools.reduce(operator.or_, (part.get(key, {}) for part in (*used, entry)))
+        merged |= {key: values} if values else {}
+    for group in used:
+        merged = {"beside": group["beside"]} | merged if "beside" in group else merged
+    return merged
 
 
 def _check_keys(entry: Mapping, known: Iterable[str], where: str):
@@ -576,6 +573,24 @@ def _read_chip(name):
     return rk.chip(name).name
 
 
+def _make_puzzle(entry, inputs):
+    name = entry.pop("case")
+    if name not in CASES:
+        raise TableError(f"there's no case {name!r}{suggest_name(name, CASES)}")
+    draw_case, sizes = CASES[name]
+    steps = _make_steps(entry.pop("steps"), sizes(draw_case(random.Random(0), 0)))
+    conditions = {
+        key: [
+            Slip(name, _Condition(read_expression(expression)), says)
+            for name, (expression, says) in entry.pop(key, {}).items()
+        ]
+        for key in ("slips", "faults")
+    }
+    least = Derivation(steps, steps[-1].unit)
+    entry |= conditions | {"case": draw_case, "sizes": sizes, "credit": dict(entry["credit"])}
+    return Puzzle(**entry, inputs=inputs, least=least)
+
+
 def _make_choice(entry, inputs):
     right = entry.pop("right")
     if isinstance(right, str):
@@ -603,6 +618,7 @@ class _FirstTrue:
 MAKERS = {
     "number": _make_number, "several": _make_several, "formula": _make_formula,
     "choice": _make_choice, "function": _made_function, "order": _made_order,
+    "puzzle": _make_puzzle,
 }  # fmt: skip
 
 

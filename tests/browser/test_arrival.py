@@ -38,7 +38,7 @@ def test_a_cell_that_is_run_before_the_set_up_says_which_to_run(lecture):
     setup, first, *_ = lecture.evaluate(CODE)
     [output] = run_cell(lecture, first)
     assert len(output["traceback"]) == 1
-    assert "Run the first code cell" in output["traceback"][0]
+    assert "first code cell of this notebook" in output["traceback"][0]
     run_cell(lecture, setup)
     [output] = run_cell(lecture, first)
     assert "No answer yet" in output["data"]["text/html"]

@@ -19,7 +19,7 @@ COURSE = course.Course(ROOT)
 FIRST, SECOND = COURSE.lectures[:2]
 HOME = ".roofline-home"
 # What the page shows once one check in lecture 1 is right.
-ONE_RIGHT = f"1 of {len(FIRST.asks)} answered, all right."
+ONE_RIGHT = f"1 of {len(FIRST.asks)} answered, all of them right."
 
 
 @pytest.fixture(scope="module")

@@ -142,7 +142,7 @@ def test_answers_are_shown_once_a_set_is_finished_or_given_up_and_due_no_more(fo
     assert not shown()
     answer_all("ps1", but=["ps1.mine"])
     assert not shown()
-    with pytest.raises(PermissionError, match="The answers of ps1"):
+    with pytest.raises(PermissionError, match="the answers of ps1"):
         make_answer_page(course.Course(folder), "ps1")
     answer_all("ps1")
     assert shown()
@@ -194,7 +194,7 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
     assert mine.text() in said
     assert f"= {mine.derivation()[-1].value}" in said
     assert "That takes the peak with sparsity" in said
-    assert said.count("Read it again:") == 9
+    assert said.count("Read about it again:") == 9
     assert said.count("no answer kept") == 8, "in the table and in the heading of each"
     links = re.findall(r'href="([^#"][^"]*)"', html)
     assert "../../lab/tree/course/en/02-arithmetic-intensity.ipynb#cell-id=l02-chain" in links
@@ -215,7 +215,7 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     (folder / course.INDEX).write_bytes(index)
     said = plain(make_answer_page(here, "ps1"))
     assert 'A colleague writes: "Our kernel reaches a quarter' in said
-    assert "ask your teacher for it" in said
+    assert "Ask your teacher for this one" in said
     assert MODEL not in said
     models = model_answers.model_answers_as_json(ROOT)
     found = {name: len(each) for name, each in json.loads(models).items()}

@@ -69,7 +69,7 @@ def test_the_course_is_found_from_a_folder_below_it(folder, monkeypatch):
     monkeypatch.setenv(course.COURSE_VARIABLE, str(here.root))
     assert course.find_course("/") == here
     monkeypatch.setenv(course.COURSE_VARIABLE, str(below))
-    with pytest.raises(ValueError, match="Name the folder of the course"):
+    with pytest.raises(ValueError, match="Set it to the course folder"):
         course.find_course()
 
 
@@ -86,8 +86,8 @@ def test_a_term_gives_dates_with_a_zone(folder):
     ("text", "told"),
     [
         ("due.ps1 = '31 January'", "without quotes"),
-        ("due.ps99 = 2027-01-31T18:00:00", "There are: ps1"),
-        ("deadline = 1", "deadline is no setting"),
+        ("due.ps99 = 2027-01-31T18:00:00", "The course has: ps1"),
+        ("deadline = 1", "no setting deadline"),
         ("due.ps1 = ", "term.toml: Invalid value"),
     ],
 )

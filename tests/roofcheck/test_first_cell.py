@@ -44,7 +44,7 @@ def test_it_names_the_first_cell_for_what_that_would_load(shells, code):
     told, plain = shells
     assert "Traceback" in said(plain, code)
     [line] = said(told, code).splitlines()
-    assert line.startswith("Run the first code cell of this notebook first, which loads ")
+    assert line.startswith("First run the first code cell of this notebook, which loads ")
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeyp
     for told in ("Moodle, Problem set 1", "It was due at 2020-01-31", "notes.csv", "1. A spec"):
         assert told in said
     assert list(parts(first)) == [
-        "These answers are not fully right yet; they can be handed in as they are:"
+        "These answers aren't fully right yet. You can hand them in as they are:"
     ]
     assert first.as_json()["parts"][0]["items"] == ["1. A specification"]
     json.dumps(first.as_json())
@@ -127,7 +127,7 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
         "These cells fail when the notebook runs from the top:": (
             "2. A layer on an H200: NameError: name 'tmie' is not defined",
         ),
-        "These questions have no answer:": (
+        "These questions have no answer yet:": (
             "1. A specification", "2. A layer on an H200", "6. What overlap saves", "9. A claim",
         ),
     }  # fmt: skip
@@ -139,17 +139,17 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
     monkeypatch.setattr(rerun, "rerun_notebook", lambda *a: runs[0])
     done = hand_in_file(notebook, SET, unfinished=True)
     assert (done.state, done.file.name, done.can_go_on) == ("written", f"{SET}.ipynb", False)
-    assert "Nobody waits for this file" in str(done)
+    assert "You don't need to send this file" in str(done)
 
 
 @pytest.mark.parametrize(
     ("me", "user", "told"),
     [
         ('me = "ada8"', "", "Your class has no id ada8."),
-        ('me = "ada7@example.edu"', "", 'Write me = "ada7" if that is yours.'),
+        ('me = "ada7@example.edu"', "", 'If your id is ada7, write me = "ada7".'),
         ("me = ...", "", "Your id is missing"),
         ("me = 7", "", 'in quotes: me = "7"'),
-        ('me = "a/b"', "", "a/b cannot be an id"),
+        ('me = "a/b"', "", "a/b can't be an id"),
         ('me = "bob"', "ada7", 'you hand in as ada7. Write me = "ada7"'),
     ],
 )
@@ -180,7 +180,7 @@ RIGHT = {
 def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place):
     notebook, before = place(bound="import os\nos._exit(1)"), running()
     died = hand_in_file(notebook, SET)
-    assert "3. Which roof?: the kernel ended while a cell ran there." in str(died)
+    assert "3. Which roof?: the kernel died while running a cell." in str(died)
     assert died.can_go_on
     # Its first cell has no end: a busy machine may take longer than a second for any other one.
     endless = nbformat.read(place(setup="while True: pass"), as_version=4)
@@ -192,10 +192,10 @@ def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place):
 @pytest.mark.parametrize(
     ("path", "name", "told"),
     [
-        (None, "ps2", "ps1.ipynb is not ps2: its questions are those of ps1."),
-        (None, "ps9", "There is no problem set 'ps9'."),
+        (None, "ps2", "ps1.ipynb isn't ps2: its questions belong to ps1."),
+        (None, "ps9", "There's no problem set 'ps9'."),
         (ROOT / "none.ipynb", SET, "cannot be read"),
-        (ROOT / "README.md", SET, "is no notebook that can be read"),
+        (ROOT / "README.md", SET, "isn't a readable notebook"),
     ],
 )
 def test_what_is_no_notebook_of_the_set_is_told(place, path, name, told):
@@ -212,7 +212,7 @@ def test_a_place_that_takes_no_file_is_told(place, monkeypatch):
     )
     report = hand_in_file(notebook, SET)
     assert report.state == "stopped"
-    assert f"There can be no file in {course_of(notebook)}/handed-in: File exists." in str(report)
+    assert f"Can't write to {course_of(notebook)}/handed-in: File exists." in str(report)
 
 
 @pytest.mark.slow("hand_in() finds its own notebook in a kernel, whatever it is called")
@@ -242,7 +242,7 @@ def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
         for name, found in outputs.items()
     }
     first = said["renamed since its kernel started"]
-    assert "ps1 runs from top to bottom in a fresh kernel now" in first
+    assert "ps1 from top to bottom in a fresh kernel" in first
     assert "ps1 is ready to hand in: handed-in/ps1-model.ipynb." in first
     assert "holds exactly this since" in said["again"]
     assert said["run to be handed in"] == said["graded"] == ""

@@ -110,7 +110,7 @@ def test_the_page_says_where_one_is(folder):
     after = home.page_data(ask_class=True)
     assert "not in this folder" in after["sets"][2]["said"][0]
     assert after["go_on"]["cell"]
-    assert after["lectures"][0]["standing"] == "2 of 8 answered, 1 right, 1 missed."
+    assert after["lectures"][0]["standing"] == "2 of 8 answered, 1 right, 1 wrong."
     assert after["review"]["count"] == 1
     assert not after["ask_class"]
     assert json.loads(json.dumps(after)) == after
@@ -121,12 +121,12 @@ def test_what_is_due_and_handed_in_stands_there(folder):
     term = folder / course.TERM
     term.write_text(f"due.ps1 = {soon.isoformat(timespec='seconds')}\n")
     home = Home(folder)
-    assert home.page_data()["due"][0].endswith("2 days are left.")
+    assert home.page_data()["due"][0].endswith("2 days left.")
     (folder / "handed-in").mkdir()
     shutil.copy(folder / PS1.file, folder / "handed-in/ps1-ada.ipynb")
     data = home.page_data()
     assert data["due"] == []
-    assert "the file to hand in" in data["sets"][0]["said"][1]
+    assert "the hand-in file" in data["sets"][0]["said"][1]
     term.write_text("due.ps1 = 'soon'")
     assert "without quotes" in home.page_data()["notes"][0]
 
@@ -135,7 +135,7 @@ def test_what_is_due_and_handed_in_stands_there(folder):
     ("file", "told_"),
     [
         ("", "ROOFKIT_ANSWERS is empty"),
-        ("{folder}/course/en/index.json/answers.jsonl", "is a file and no folder"),
+        ("{folder}/course/en/index.json/answers.jsonl", "is a file, not a folder"),
         ("{folder}/course", "is a folder"),
     ],
 )
@@ -158,7 +158,7 @@ def test_a_folder_without_a_course_has_no_home(tmp_path, monkeypatch):
     monkeypatch.delenv(course.COURSE_VARIABLE, raising=False)
     home = Home(tmp_path)
     assert home.startup_data() is None
-    assert "There is no course" in home.page_data()["notes"][0]
+    assert "There's no course" in home.page_data()["notes"][0]
     (tmp_path / "course/en").mkdir(parents=True)
     (tmp_path / course.INDEX).write_text("[")
     assert home.startup_data()["sets"] == {}

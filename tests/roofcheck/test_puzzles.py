@@ -142,7 +142,7 @@ def deep(pad, X, Y, Z):
 @cases(
     ("answer", "says"),
     [
-        (endless, "does not end"),
+        (endless, "never ends"),
         (fabricated, "could not be done again"),
         (fake, "your function raised ValueError: X is in slow memory"),
         (patched, "could not be done again"),

@@ -93,7 +93,7 @@ def test_a_file_that_cannot_be_written_costs_no_answer(tmp_path, monkeypatch, ke
         monkeypatch.setattr(answers.Path, "home", no_home)
     said = str(check("l02.ridge", 240))
     assert said.startswith("Right.")
-    assert f"Not kept for review{'' if kept else ': Could not determine home directory.'}" in said
+    assert f"Not saved for review{'' if kept else ': Could not determine home directory.'}" in said
 
 
 def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
@@ -102,7 +102,7 @@ def test_lines_broken_by_hand_are_counted_and_the_others_count(file):
         out.write("not json\n[1]\n{}\n")
     found, unreadable = answers.read_answers()
     assert ([each.question for each in found], unreadable) == (["l02.ridge"], 3)
-    assert "3 lines could not be read" in typed("")[0]
+    assert "3 lines can't be read" in typed("")[0]
 
 
 def test_only_a_missed_question_comes_back_and_not_the_same_day(file):
@@ -138,7 +138,7 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
     said = str(review(1 / due_now()[0].question.reference()))
     assert "the other way round" in said
     tomorrow = date.today() + timedelta(days=1)
-    assert f"Lecture 1 is about it. It comes back on {tomorrow}." in said
+    assert f"Lecture 1 covers it. You'll see it again on {tomorrow}." in said
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_the_command_asks_judges_and_goes_on(file):
     # Code that Python cannot read is no answer; an empty line ends a function.
     answered, _ = typed("\n".join([*numbers, "def attainable(", "", ATTAINABLE, ""]))
     assert answered.count("Right.") == 3
-    assert "Python cannot read line 1" in answered
+    assert "Python can't read line 1" in answered
     assert due_now() == []
 
 
@@ -201,7 +201,7 @@ def test_who_leaves_has_not_answered(file, text):
     missed(file, "l01.v6e-comms", "l01.v6e-bound")
     before, due = lines(file), due_now()
     said, code = typed(text)
-    assert "You have left" in said
+    assert "Stopped." in said
     assert "2 of 2" not in said
     assert (code, lines(file), due_now()) == (0, before, due)
 
@@ -217,7 +217,7 @@ def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
     assert [due.question_id for due in due_now()] == names[1:10]
     monkeypatch.setattr(REVIEW, "MOST_A_DAY", 1)
     assert due_now() == []
-    assert "You have reviewed 1 questions" in repr(review())
+    assert "You've reviewed 1 questions" in repr(review())
     assert "1 of 13" in typed("q\n", "--all")[0]
     assert next_due(everything=True).question_id == names[1]
 
@@ -292,7 +292,7 @@ def test_progress_counts_what_was_checked():
 
 def test_progress_says_what_time_is_left(monkeypatch):
     left, over = timedelta(days=2, hours=3.5), timedelta(days=-1, hours=-1.5)
-    for away, says in ((left, "Time left to hand in: 2 d 3 h."), (over, "been over for 1 d 1 h.")):
+    for away, says in ((left, "Time left to hand in: 2 d 3 h."), (over, "It was due 1 d 1 h ago.")):
         due = f"{datetime.now() + away:%Y-%m-%d %H:%M}"
         assert says in repr(progress("ps1", due=due))
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")

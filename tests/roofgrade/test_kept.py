@@ -92,7 +92,7 @@ def test_a_key_is_the_same_for_the_same_and_for_nothing_else(one, other, texts, 
         ("roofgrade/new.py", True),
         ("roofcheck/words/en.toml", True),
         ("roofkit/hardware/chips.toml", True),
-        ("roofcheck/questions/puzzles.py", True),
+        ("roofcheck/questions/puzzles.toml", True),
         ("roofkit/README.md", False),
     ],
 )
