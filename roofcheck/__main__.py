@@ -1,4 +1,4 @@
-"""Starts the command line: ``python -m roofcheck review`` asks again what was missed."""
+"""Run the command line: ``python -m roofcheck review`` asks missed questions again."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""The one line by which a notebook asks a question: ``check("ps1.ridge", ridge)`` and its kin."""
+"""Find the calls by which notebooks ask questions, such as ``check("ps1.ridge", ridge)``."""
 
 import ast
 import contextlib
@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 QUESTION_FUNCTIONS = ("check", "predict", "reveal", "review")
-# What a cell begins with that asks: blank lines and comments, a call, and its question if it names
-# one.
+# The start of a cell that asks: blank lines and comments, a call, and the question's id if any.
 CALL_OPENING = re.compile(
     rf"(?:\s|#.*\n)*({'|'.join(QUESTION_FUNCTIONS)})\s*\((?:\s*([\"'])(.*?)\2)?"
 )
@@ -19,16 +18,16 @@ PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 @dataclass(frozen=True)
 class QuestionCall:
-    """A call that asks a question, as it stands in a cell.
+    """A call in a cell that asks a question.
 
     Parameters
     ----------
     call : "check", "predict", "reveal" or "review"
-    question : its id; "" where no string in the call names it
-    expression : the code of the answer, guess or value that is handed in; "" where there is none,
-        and where the call has arguments that it does not take
-    me : the code of the student whose variant is meant; "" where none is
-    is_whole_cell : whether the call is all that stands in the cell
+    question : its id; "" if the call doesn't name it as a string
+    expression : the code of the answer, guess or value; "" if there is none, or if the call has
+        arguments that the function doesn't take
+    me : the code of the argument ``me``, the student whose variant is asked; or ""
+    is_whole_cell : whether the cell has nothing but the call
     """
 
     call: str
@@ -39,17 +38,18 @@ class QuestionCall:
 
 
 def question_call(source: str) -> QuestionCall | None:
-    """The call that a cell's code begins with; None if that asks nothing.
+    """Return the call at the start of a cell's code, or None if the cell asks nothing.
 
-    >>> question_call('check("ps1.mine", saved_us, me)')
-    QuestionCall(call='check', question='ps1.mine', expression='saved_us', me='me', is_whole_cell=True)
+    >>> call = question_call('check("ps1.mine", saved_us, me)')
+    >>> call.question, call.expression, call.me, call.is_whole_cell
+    ('ps1.mine', 'saved_us', 'me', True)
     >>> question_call('predict("l02.ridge", ...)  # a guess').expression
     '...'
 
-    A cell that has more in it, or that cannot be parsed, is known by how it begins.
+    If a cell has more code or can't be parsed, its start still counts.
 
-    >>> question_call('check("ps1.ridge", 240 FLOP/byte)')
-    QuestionCall(call='check', question='ps1.ridge', expression='', me='', is_whole_cell=False)
+    >>> question_call('check("ps1.ridge", 240 FLOP/byte)').question
+    'ps1.ridge'
     >>> question_call('ridge = 240') is None
     True
     """
@@ -66,9 +66,9 @@ def question_call(source: str) -> QuestionCall | None:
 
 
 def question_calls(source: str) -> Iterator[QuestionCall]:
-    """Every call in a cell's code that asks, wherever it stands; none of code that is no Python.
+    """Yield every call in a cell's code that asks; nothing if the code is not valid Python.
 
-    >>> [each.question for each in question_calls('if done:\\n    reveal("l02.ridge", roof.ridge)')]
+    >>> [call.question for call in question_calls('if done:\\n    reveal("l02.ridge", roof.ridge)')]
     ['l02.ridge']
     """
     try:
@@ -82,27 +82,27 @@ def question_calls(source: str) -> Iterator[QuestionCall]:
 
 
 def question_calls_in_text(text: str) -> Iterator[tuple[str, QuestionCall]]:
-    """The call that each code cell of a lecture's text begins with, after the cell's id.
+    """Yield the id and the first call of each code cell of a lecture's text that asks.
 
     >>> text = "```{code-cell}\\n:id: l02-check\\ncheck('l02.ridge', ...)\\n```\\n"
-    >>> [(cell, found.question) for cell, found in question_calls_in_text(text)]
+    >>> [(cell, call.question) for cell, call in question_calls_in_text(text)]
     [('l02-check', 'l02.ridge')]
     """
     for options, source in CODE_CELL.findall(text):
-        named = re.search(r"^:id: *(\S+)", options, re.MULTILINE)
-        if named and (found := question_call(source)):
-            yield named[1], found
+        cell_id = re.search(r"^:id: *(\S+)", options, re.MULTILINE)
+        if cell_id and (call := question_call(source)):
+            yield cell_id[1], call
 
 
 def _read_call(call, is_whole_cell):
     name, expression, me = call.func.id, "", ""
     match call.args:
-        case [ast.Constant(str(question)), *given] if name != "review":
-            whose = [each.value for each in call.keywords if each.arg == "me"]
-            known = len(whose) == len(call.keywords)
-            if known and given and len(given) + len(whose) <= 2:
-                # A sum of hundreds of terms is parsed, and too deep to be written again.
+        case [ast.Constant(str(question)), *values] if name != "review":
+            students = [keyword.value for keyword in call.keywords if keyword.arg == "me"]
+            only_me = len(students) == len(call.keywords)
+            if only_me and values and len(values) + len(students) <= 2:
+                # A sum of hundreds of terms can be parsed but is too deep for ast.unparse.
                 with contextlib.suppress(RecursionError):
-                    expression, me, *_ = (*map(ast.unparse, (*given, *whose)), "")
+                    expression, me, *_ = (*map(ast.unparse, (*values, *students)), "")
             return QuestionCall(name, question, expression, me, is_whole_cell)
     return QuestionCall(name, is_whole_cell=is_whole_cell)

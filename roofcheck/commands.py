@@ -1,4 +1,4 @@
-"""``python -m roofcheck``: parses, calls, prints."""
+"""The command line of ``python -m roofcheck``: parse, call, print."""
 
 import click
 
@@ -17,7 +17,7 @@ def main():
 
 
 def build_command() -> click.Group:
-    """The command line, made when it is called so that its help is in the language of then."""
+    """Return the command line, built per call so that its help is in the current language."""
     flags = [
         click.Option(["--all", "everything"], is_flag=True, help=sentence("command.all")),
         click.Option(["--list", "listing"], is_flag=True, help=sentence("command.list")),
@@ -57,13 +57,13 @@ def _review(everything, listing, where, forget):
         click.echo(f"\n{sentence('command.left')}")
 
 
-def _ask_again(found):
-    if not found:
+def _ask_again(questions):
+    if not questions:
         click.echo(NothingDue(schedule()))
         return
-    click.echo(f"{sentence('command.opening', count=len(found))}\n")
-    for number, due in enumerate(found, start=1):
-        click.echo(sentence("command.asks", number=number, count=len(found), question=due))
+    click.echo(f"{sentence('command.opening', count=len(questions))}\n")
+    for number, due in enumerate(questions, start=1):
+        click.echo(sentence("command.asks", number=number, count=len(questions), question=due))
         while answer := _prompt_answer(due):
             grade = answer_due(due, answer)
             click.echo(f"{grade}\n")
@@ -76,7 +76,7 @@ def _ask_again(found):
 
 
 def _prompt_answer(due):
-    """What is typed for a question: a line, or the lines of a function up to an empty one."""
+    """Read the answer to a question: a line, or the lines of a function up to an empty one."""
     if due.draft:
         click.echo(sentence("command.function"))
     lines = [_prompt_line("> ")]

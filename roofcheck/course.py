@@ -1,7 +1,7 @@
-"""The course around a notebook: its folder, what it holds, and what a teacher set for a term.
+"""The course around a notebook: its folder, its lectures and sets, and a teacher's settings.
 
 ``course/en/index.json`` lists lectures and problem sets; ``make build`` writes it.
-``course/term.toml`` holds what a teacher sets: dates, and where work is handed in.
+``course/term.toml`` holds a teacher's settings for a term: dates, and where to hand in.
 """
 
 import json
@@ -20,10 +20,10 @@ INDEX, TERM = Path("course/en/index.json"), Path("course/term.toml")
 
 @dataclass(frozen=True)
 class Lecture:
-    """A lecture, as the index has it.
+    """A lecture in the index.
 
-    ``file`` is its path from the course's folder; ``asks`` and ``guesses`` are the ids of the
-    questions that it checks and that it has guessed.
+    ``file`` is its path from the course folder; ``asks`` and ``guesses`` are the ids of the
+    questions that it checks and of those that it lets readers guess.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Lecture:
 
 @dataclass(frozen=True)
 class Lesson:
-    """The cell of a lecture that teaches something, and the heading that it stands under."""
+    """The cell of a lecture that teaches something, and its heading."""
 
     lecture: str
     cell: str
@@ -47,11 +47,11 @@ class Lesson:
 
 @dataclass(frozen=True)
 class SetQuestion:
-    """A question of a problem set, as the index has it.
+    """A question of a problem set in the index.
 
-    ``id`` is the question's, or for a paragraph that a person reads its cell's; ``text`` is the
-    cell with its heading, ``cell`` the one that is graded; ``lecture`` opens it, and ``lesson``
-    teaches what it asks, where that is known.
+    ``id`` is the question's, or the cell's for a ``paragraph``, which a person grades. ``text`` is
+    the id of the cell with its heading, ``cell`` of the graded one. ``lecture`` is the one to read
+    before it; ``lesson`` teaches what it asks, or is None.
     """
 
     id: str
@@ -67,7 +67,7 @@ class SetQuestion:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """A problem set, as the index has it; ``lectures`` are the ids of those that it is on."""
+    """A problem set in the index; ``lectures`` are the ids of the lectures that it covers."""
 
     id: str
     file: str
@@ -81,11 +81,11 @@ class ProblemSet:
 
 @dataclass(frozen=True)
 class Term:
-    """What a teacher set; without a term.toml, nothing.
+    """A teacher's settings; the defaults are those without a term.toml.
 
-    ``due`` holds a time with its zone for each set that has one, ``upload`` says where files are
-    handed in, ``site`` is the address of the published pages, ``ids`` the file of known ids.
-    ``own_figures`` are the sets whose questions of numbers have figures of each student's own.
+    ``due`` maps sets to due times with a zone, ``upload`` says where to upload files, ``site`` is
+    the address of the published pages, ``ids`` the file of known ids. ``own_figures`` are the sets
+    whose number questions give each student other figures.
     """
 
     due: dict[str, datetime] = field(default_factory=dict)
@@ -109,67 +109,67 @@ class Course:
     def lectures(self) -> tuple[Lecture, ...]:
         """Every lecture, in order."""
         return tuple(
-            Lecture(**found | {key: tuple(found[key]) for key in ("asks", "guesses")})
-            for found in self._index["lectures"]
+            Lecture(**record | {key: tuple(record[key]) for key in ("asks", "guesses")})
+            for record in self._index["lectures"]
         )
 
     @cached_property
     def sets(self) -> tuple[ProblemSet, ...]:
         """Every problem set, in order."""
         return tuple(
-            ProblemSet(**found | {
-                "lectures": tuple(found["lectures"]),
-                "questions": tuple(map(_read_set_question, found["questions"])),
+            ProblemSet(**record | {
+                "lectures": tuple(record["lectures"]),
+                "questions": tuple(map(_read_set_question, record["questions"])),
             })
-            for found in self._index["sets"]
+            for record in self._index["sets"]
         )  # fmt: skip
 
     def set(self, name: str) -> ProblemSet:
-        """The problem set of this id, such as "ps1"; ValueError with those there are."""
-        for found in self.sets:
-            if found.id == name:
-                return found
-        known = ", ".join(each.id for each in self.sets)
+        """Return the problem set of this id, such as "ps1"; ValueError lists the ids there are."""
+        for problem_set in self.sets:
+            if problem_set.id == name:
+                return problem_set
+        known = ", ".join(problem_set.id for problem_set in self.sets)
         raise ValueError(sentence("course.no-set", name=repr(name), known=known))
 
     @cached_property
     def term(self) -> Term:
-        """What the teacher set. ValueError with the file and the place for what cannot be read."""
+        """The teacher's settings; ValueError names the file and the setting that is wrong."""
         path = self.root / TERM
         if not path.is_file():
             return Term()
         try:
-            given = tomllib.loads(path.read_text(encoding="utf-8"))
+            settings = tomllib.loads(path.read_text(encoding="utf-8"))
         except tomllib.TOMLDecodeError as error:
             raise ValueError(f"{path}: {error}") from None
-        if unknown := set(given) - {"due", "upload", "site", "ids", "own_figures"}:
+        if unknown := set(settings) - {"due", "upload", "site", "ids", "own_figures"}:
             raise ValueError(sentence("course.unknown", file=path, setting=min(unknown)))
-        due = given.get("due", {})
+        due = settings.get("due", {})
         for name, moment in due.items():
             if not isinstance(moment, datetime):
                 raise ValueError(sentence("course.no-time", file=path, name=name, given=moment))
         return Term(
             due={self.set(name).id: moment.astimezone() for name, moment in due.items()},
-            upload=str(given.get("upload", "")),
-            site=str(given.get("site", "")).rstrip("/"),
-            ids=self.root / given["ids"] if given.get("ids") else None,
-            own_figures=tuple(self.set(name).id for name in given.get("own_figures", ())),
+            upload=str(settings.get("upload", "")),
+            site=str(settings.get("site", "")).rstrip("/"),
+            ids=self.root / settings["ids"] if settings.get("ids") else None,
+            own_figures=tuple(self.set(name).id for name in settings.get("own_figures", ())),
         )
 
 
 def find_course(start: Path | None = None) -> Course | None:
-    """The course to which a place belongs, by default the working directory; None outside one.
+    """Return the course of a folder, by default the working directory; None outside a course.
 
-    The environment variable ROOFLINE_COURSE names its folder, or else it is the nearest folder
-    above that holds the index.
+    The environment variable ROOFLINE_COURSE names the course folder; without it, that is the
+    nearest folder upward that has the index. Raises ValueError if the variable is wrong.
     """
-    if named := os.environ.get(COURSE_VARIABLE):
-        if not (Path(named) / INDEX).is_file():
+    if path := os.environ.get(COURSE_VARIABLE):
+        if not (Path(path) / INDEX).is_file():
             raise ValueError(
-                sentence("course.no-folder", name=COURSE_VARIABLE, folder=named, index=INDEX)
+                sentence("course.no-folder", name=COURSE_VARIABLE, folder=path, index=INDEX)
             )
-        return Course(Path(named))
-    # Not resolved: in a folder of links the course is where the links are.
+        return Course(Path(path))
+    # Links are not resolved: in a folder of links, the course is where the links are.
     place = Path(os.path.abspath(start or Path.cwd()))
     for folder in (place, *place.parents):
         if (folder / INDEX).is_file():
@@ -177,11 +177,11 @@ def find_course(start: Path | None = None) -> Course | None:
     return None
 
 
-def _read_set_question(found):
-    lesson = found.get("lesson")
+def _read_set_question(record):
+    lesson = record.get("lesson")
     return SetQuestion(
-        **found | {
+        **record | {
             "lesson": Lesson(**lesson) if lesson else None,
-            "lecture": found.get("lecture", ""),
+            "lecture": record.get("lecture", ""),
         }
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The sentences that students read: one door to ``words``, in whose tables they stand."""
+"""The sentences that students read, looked up in the tables of ``words``."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,12 +9,13 @@ sentence = Words(Path(__file__).parent / "words")
 
 
 class Sentence:
-    """A sentence that is known by its key and looked up whenever it is shown, as ``str`` does.
+    """A sentence kept as its key; ``str`` looks it up, so it is in the current language.
 
-    Question tables are loaded once, so what they keep is a Sentence and not its text. The fields
-    may be Sentences themselves.
+    Question tables are loaded once, so they keep a Sentence instead of its text. Fields can be
+    Sentences too.
 
-    >>> slip = Sentence("slip.two-in", way=word_direction(3.1), places=join_items(["the peak", "the links"]))
+    >>> places = join_items(["the peak", "the links"])
+    >>> slip = Sentence("slip.two-in", way=word_direction(3.1), places=places)
     >>> str(slip)
     'Too large by a factor of 2. The 2 may come from the peak and the links.'
     """
@@ -37,7 +38,7 @@ class Sentence:
 
 
 def join_items(items: Iterable, last: str = "and") -> Sentence | str:
-    """Items in a sentence; before the last stands "and", or what ``last`` names: "or", "comma".
+    """Join items for a sentence; ``last`` names what precedes the last: "and", "or" or "comma".
 
     >>> str(join_items(["a", "b", "c"])), str(join_items(["a", "b"], "or"))
     ('a, b and c', 'a or b')
@@ -49,11 +50,11 @@ def join_items(items: Iterable, last: str = "and") -> Sentence | str:
 
 
 def capitalise(words: Sentence | str) -> str:
-    """The words with a capital first letter, as a sentence begins."""
+    """Return the words with a capital first letter."""
     words = str(words)
     return words[:1].upper() + words[1:]
 
 
 def word_direction(ratio: float) -> Sentence:
-    """Which way off an answer is that is ``ratio`` times the right one."""
+    """Return "large" or "small" for an answer that is ``ratio`` times the right one."""
     return Sentence("way.large" if ratio > 1 else "way.small")
