@@ -1,10 +1,11 @@
-"""nbgrader's exchange, where a class has one: sets come from it, work goes to it, feedback returns.
+"""nbgrader's exchange: fetch sets, submit work and fetch feedback, if the class has an exchange.
 
-Everything is done by nbgrader's own commands, so that any exchange serves that nbgrader is set up
-for, such as ngshare's. They run in the course's folder: an ``nbgrader_config.py`` there counts, and
-so do those in Jupyter's folders of settings.
+nbgrader's own commands do the work, so this supports every exchange that nbgrader does, such as
+ngshare. They run in the course folder and read ``nbgrader_config.py`` there and in Jupyter's config
+folders.
 """
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -24,13 +25,12 @@ from roofcheck.sentences import sentence
 COURSE = "roofline"
 SETS = Path("exercises/en")
 SETTINGS = "nbgrader_config"
-TIMEOUT_SECONDS = 120  # seconds that a command may take
-# Lines that nbgrader logs begin so.
+TIMEOUT_SECONDS = 120  # the limit of a command
+# The start of a line in nbgrader's log.
 LOG_PREFIX = re.compile(r"^\[\w+ \| (\w+)\] *")
 SERIOUS_LEVELS = ("ERROR", "CRITICAL")
 
-
-# nbgrader's command list says it in words alone; this is what that command does, as data.
+# What nbgrader's command "list" does, but with JSON as output.
 LIST_SCRIPT = """
 import json, sys
 from nbgrader.apps import ListApp
@@ -45,16 +45,16 @@ print(json.dumps(listed))
 
 
 class ExchangeError(RuntimeError):
-    """The exchange did not do what was asked; the message says why, for a student."""
+    """A command of the exchange failed; the message says why, for a student."""
 
 
 @dataclass(frozen=True)
 class Exchange:
     """The exchange as one student sees it.
 
-    ``folder`` is where commands run, and below it lie the sets, in ``sets``; ``student`` is the
-    name under which work is handed in. It looks into the exchange once, and again after it has
-    handed something in: ``find_exchange()`` gives one that looks anew. Every method raises ExchangeError.
+    Commands run in ``folder``; ``sets`` below it has the problem sets. ``student`` is the name that
+    work is handed in under. The exchange is listed once, and again after a submission;
+    ``find_exchange()`` returns an object that lists it anew. Every method raises ExchangeError.
     """
 
     folder: Path
@@ -64,15 +64,19 @@ class Exchange:
     _listed: list = field(default_factory=list, compare=False, repr=False)
 
     def list_released(self) -> list[str]:
-        """The sets that the teacher has laid out, by name."""
+        """Return the names of the sets that the teacher has released."""
         released, _ = self._list_exchange()
-        return sorted({each["assignment_id"] for each in released})
+        return sorted({record["assignment_id"] for record in released})
 
     def fetch(self, name: str) -> Path:
-        """Get a set, and return its notebook. What lies there of it already stays as it is."""
+        """Fetch a set and return its notebook; files that exist are never overwritten."""
         notebook = self._notebook(name)
         if not notebook.is_file():
-            self._make_folder(self.sets)
+            try:
+                self.sets.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                message = sentence("exchange.no_folder", folder=self.sets, why=error.strerror)
+                raise ExchangeError(message) from None
             self._run_nbgrader("fetch_assignment", name, f"--Exchange.assignment_dir={self.sets}",
                            "--ExchangeFetchAssignment.replace_missing_files=True")  # fmt: skip
             if not notebook.is_file():
@@ -80,7 +84,7 @@ class Exchange:
         return notebook
 
     def submit(self, path: Path, name: str) -> datetime:
-        """Hand in a notebook as that of a set, with the files that lie beside it; when that was."""
+        """Submit a notebook and the files around it as a set; return the time."""
         with tempfile.TemporaryDirectory() as folder:
             staged = Path(folder) / name
             staged.mkdir()
@@ -93,19 +97,19 @@ class Exchange:
         return self.submission_time(name) or datetime.now(UTC)
 
     def submission_time(self, name: str) -> datetime | None:
-        """When the set was handed in last, or None."""
+        """Return the time of the last submission of a set, or None."""
         latest = self._latest_submission(name)
         return _read_time(latest["timestamp"]) if latest else None
 
     def last_submission(self, name: str) -> Path | None:
-        """The folder with what was handed in last, as far as this machine keeps a copy of it."""
+        """Return the folder with the last submission, or None if this machine has no copy."""
         latest = self._latest_submission(name)
-        found = Path(latest["path"]) if latest and latest.get("path") else None
-        return found if found and (found / f"{name}.ipynb").is_file() else None
+        folder = Path(latest["path"]) if latest and latest.get("path") else None
+        return folder if folder and (folder / f"{name}.ipynb").is_file() else None
 
     def fetch_feedback(self, name: str) -> Path | None:
-        """The newest feedback page of a set, fetched if it was not here yet, or None."""
-        books = [book for each in self._submissions(name) for book in each["notebooks"]]
+        """Return the newest feedback page of a set, fetched if needed, or None."""
+        books = [book for work in self._submissions(name) for book in work["notebooks"]]
         if any(
             book["has_exchange_feedback"]
             and (not book["has_local_feedback"] or book["feedback_updated"])
@@ -118,42 +122,37 @@ class Exchange:
         return max(pages, key=lambda page: page.parent.name, default=None)
 
     def _latest_submission(self, name):
-        return max(self._submissions(name), key=lambda each: each["timestamp"], default=None)
+        return max(self._submissions(name), key=lambda work: work["timestamp"], default=None)
 
     def _submissions(self, name):
         _, submitted = self._list_exchange()
-        mine = (each for each in submitted if each["assignment_id"] == name)
-        return [each for found in mine for each in found["submissions"]]
+        records = (record for record in submitted if record["assignment_id"] == name)
+        return [submission for record in records for submission in record["submissions"]]
 
     def _list_exchange(self):
-        """What is laid out, and what was handed in from here, as nbgrader lists them."""
+        """Return nbgrader's lists of the released sets and of the student's submissions."""
         if not self._listed:
-            said = self._run_python("-c", LIST_SCRIPT, f"--Exchange.assignment_dir={self.sets}")
+            output = self._run_python("-c", LIST_SCRIPT, f"--Exchange.assignment_dir={self.sets}")
             try:
-                self._listed.extend(json.loads(said))
+                self._listed.extend(json.loads(output))
             except ValueError:
-                raise ExchangeError(sentence("exchange.failed", said=_to_one_line(said))) from None
+                raise ExchangeError(
+                    sentence("exchange.failed", said=_to_one_line(output))
+                ) from None
         return self._listed
 
     def _notebook(self, name):
         return self.sets / name / f"{name}.ipynb"
 
-    def _make_folder(self, folder):
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = error.strerror
-            raise ExchangeError(sentence("exchange.no_folder", folder=folder, why=why)) from None
-
     def _run_nbgrader(self, command, *arguments):
         return self._run_python("-m", "nbgrader", command, *arguments)
 
     def _run_python(self, *arguments):
-        """What this Python prints, run on something of nbgrader's for this course."""
-        typed = [sys.executable, *arguments, f"--course={self.course}"]
+        """Run this Python with these arguments for the course, and return what it prints."""
+        command = [sys.executable, *arguments, f"--course={self.course}"]
         try:
             done = subprocess.run(
-                typed, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
+                command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_SECONDS
             )
         except subprocess.TimeoutExpired:
             raise ExchangeError(sentence("exchange.slow", seconds=TIMEOUT_SECONDS)) from None
@@ -163,85 +162,81 @@ class Exchange:
 
 
 def find_exchange(folder: Path | None = None) -> Exchange | None:
-    """The exchange of the course in which a place lies, by default the working directory.
+    """Return the exchange for the course of a folder, by default the working directory.
 
-    None where nbgrader is not installed, or has no exchange on this machine.
+    None if nbgrader is not installed, or has no exchange on this machine.
     """
     if sys.platform == "win32" or importlib.util.find_spec("nbgrader") is None:
         return None
-    found = course.find_course(folder)
-    place = found.root if found else Path(folder or Path.cwd()).absolute()
+    its_course = course.find_course(folder)
+    place = its_course.root if its_course else Path(folder or Path.cwd()).absolute()
     settings = _read_settings(place)
     if not _is_there(settings):
         return None
     from nbgrader.utils import get_username
 
-    asked = settings.CourseDirectory
+    names = settings.CourseDirectory
     return Exchange(
         folder=place,
-        sets=place / SETS if found else place,
-        course=asked.get("course_id") or COURSE,
-        student=asked.get("student_id") or get_username(),
+        sets=place / SETS if its_course else place,
+        course=names.get("course_id") or COURSE,
+        student=names.get("student_id") or get_username(),
     )
 
 
 def _read_settings(folder):
-    """What nbgrader_config.py says, in Jupyter's folders of settings and in this one."""
+    """Read nbgrader_config.py from Jupyter's config folders and from this one."""
     from jupyter_core.paths import jupyter_config_path
     from traitlets.config import Config
-    from traitlets.config.loader import (
-        ConfigFileNotFound,
-        JSONFileConfigLoader,
-        PyFileConfigLoader,
-    )
+    from traitlets.config.loader import JSONFileConfigLoader, PyFileConfigLoader
 
-    found = Config()
+    settings = Config()
     for place in (*reversed(jupyter_config_path()), str(folder)):
         for loader, ending in ((PyFileConfigLoader, "py"), (JSONFileConfigLoader, "json")):
-            try:
-                found.merge(loader(f"{SETTINGS}.{ending}", path=place).load_config())
-            except ConfigFileNotFound:
-                continue
-            except Exception:
-                continue  # nbgrader's commands read it too, and say what is wrong with it
-    return found
+            # nbgrader's commands read the files too, and say what is wrong with them.
+            with contextlib.suppress(Exception):
+                settings.merge(loader(f"{SETTINGS}.{ending}", path=place).load_config())
+    return settings
 
 
 def _is_there(settings):
     if settings.ExchangeFactory:
-        return True  # another exchange than a shared folder, which is asked when it is used
-    from nbgrader.exchange.default import Exchange as Folder
+        return True  # not a shared folder, so only its commands can tell
+    from nbgrader.exchange.default import Exchange as SharedFolder
 
-    return Path(settings.Exchange.get("root") or Folder.root.default_value).is_dir()
+    return Path(settings.Exchange.get("root") or SharedFolder.root.default_value).is_dir()
 
 
 def files_beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Files beside a notebook that it may read, with their paths from there; no other notebooks.
+    """Yield the files around a notebook that it may read, with their relative paths; no notebooks.
 
-    Only where it lies in a folder of its set: another may hold anything.
+    Files are taken only from a folder named after the set. Any other folder, such as Downloads, may
+    hold private files.
     """
     for folder, folders, files in os.walk(path.parent) if path.parent.name == name else ():
-        folders[:] = [each for each in folders if not each.startswith((".", "__"))]
+        folders[:] = [child for child in folders if not child.startswith((".", "__"))]
         if Path(folder) == path.parent:
-            folders[:] = [each for each in folders if each not in ("feedback", "handed-in")]
-        for name in files:
-            source = Path(folder) / name
-            if source.suffix != ".ipynb" and not name.startswith(".") and source.is_file():
+            folders[:] = [child for child in folders if child not in ("feedback", "handed-in")]
+        for file in files:
+            source = Path(folder) / file
+            if source.suffix != ".ipynb" and not file.startswith(".") and source.is_file():
                 yield source, source.relative_to(path.parent)
 
 
 def _read_time(text):
     from dateutil.parser import parse
 
-    found = parse(text)
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    time = parse(text)
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _find_complaint(log):
-    """What nbgrader logged that is serious, or else its last line."""
+    """Return the first serious line of nbgrader's log, or else the last line."""
     lines = [line for line in log.splitlines() if line.strip()]
-    serious = [line for line in lines if (at := LOG_PREFIX.match(line)) and at[1] in SERIOUS_LEVELS]
-    return _to_one_line((serious or lines or [""])[-1 if not serious else 0])
+    serious = [
+        line for line in lines if (match := LOG_PREFIX.match(line)) and match[1] in SERIOUS_LEVELS
+    ]
+    return _to_one_line(serious[0] if serious else lines[-1] if lines else "")
 
 
 def _to_one_line(text):

@@ -1,7 +1,7 @@
-"""What a cell says that is run before its notebook's set-up: to run the first code cell.
+"""Tell students to run the first code cell when a name from it is missing.
 
-``etc/ipython`` of the environment loads this into the kernels of notebooks. A NameError is told in
-one sentence if the notebook's first code cell brings the name; every other error is as ever.
+The environment's ``etc/ipython`` loads this into notebook kernels. If a cell raises NameError for a
+name that the first code cell defines, one sentence replaces the traceback.
 """
 
 import json
@@ -13,23 +13,23 @@ from roofcheck.sentences import sentence
 
 
 def load_ipython_extension(shell):
-    """Watch for names that a notebook's first code cell would have brought."""
+    """Handle NameError for names that the notebook's first code cell defines."""
     shell.set_custom_exc((NameError,), explain_name_error)
 
 
 def explain_name_error(shell, kind, error, trace, tb_offset=None):
-    """Show the error as IPython does, or in place of a traceback the sentence."""
+    """Show the sentence instead of a traceback, or the error as IPython does."""
     try:
         missing = error.name in names_of_first_cell(shell) and error.name not in shell.user_ns
     except (OSError, LookupError, TypeError, ValueError, SyntaxError):
-        missing = False  # the notebook cannot be read, so nothing is known of it
+        missing = False  # the notebook can't be read
     if missing:
         error._render_traceback_ = lambda: [sentence("first-cell.missing", name=error.name)]
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
 
 def names_of_first_cell(shell):
-    """The names that the first code cell of the kernel's notebook binds."""
+    """Return the names that the first code cell of the kernel's notebook binds."""
     notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text(encoding="utf-8"))
     [first, *_] = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     code = shell.transform_cell("".join(first["source"]))

@@ -1,55 +1,74 @@
-"""The ids that a teacher gave out, in a file that names nobody: each stands there as a hash.
+"""Student ids: which signs they may have, and the file of hashes of a class's ids.
 
-The first line that is no comment is the salt, every other one the hash of an id. Whoever has an id
-can see whether it is in the file; whoever has the file alone would have to guess each.
+In the file, the first line that is not a comment is the salt; every other line is the hash of an
+id. Anyone with an id can look it up; anyone with only the file has to guess.
 """
 
 import hashlib
 import secrets
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
 from roofcheck.sentences import sentence
 from roofcheck.tables.variants import normalise_id
 
-# As slow as one hash for a student may be, so that guessing takes long.
+# One hash may take this long for a student; a longer time makes guessing slower.
 ROUNDS = 50_000
 DIGITS = 32
+# Besides letters, marks and digits of all languages, an id may have only these signs. Signs of
+# markup, addresses, patterns and terminals are missing: nbgrader's pages put ids into their text.
+ID_SIGNS = frozenset(" ._-@+',()’·・")
+
+
+def find_odd_signs(name: str) -> list[str]:
+    """Return the signs in a name that no id may have, sorted.
+
+    >>> find_odd_signs("ada.lovelace@example.edu"), find_odd_signs("<b>")
+    ([], ['<', '>'])
+    """
+    return sorted(
+        sign
+        for sign in {*name}
+        if unicodedata.category(sign)[0] not in "LMN" and sign not in ID_SIGNS
+    )
 
 
 def format_ids(ids: Iterable[str], remark: str = "") -> str:
-    """The text of a file that knows these ids, under a comment.
+    """Return the text of a file that holds these ids, below a comment.
 
     >>> len(format_ids(["ada", "Ada "]).split())
     2
     """
     salt = secrets.token_hex(16)
-    hashes = sorted({_hash_id(salt, each) for each in ids})
+    hashes = sorted({_hash_id(salt, student) for student in ids})
     return "\n".join([*(f"# {line}" for line in remark.splitlines()), salt, *hashes, ""])
 
 
 def is_known(path: Path, me: str) -> bool:
-    """Whether the file has this id; case and spaces at its ends do not matter.
+    """Return whether the file has this id; case and spaces at its ends don't matter.
 
-    Raises OSError if it cannot be read, and ValueError if it is no such file.
+    Raises OSError if the file can't be read, and ValueError if it isn't a file of ids.
     """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     salt, *hashes = [line for line in lines if line and not line.startswith("#")] or [""]
-    if not salt or any(len(each) != DIGITS for each in (salt, *hashes)):
+    if not salt or any(len(line) != DIGITS for line in (salt, *hashes)):
         raise ValueError(sentence("hand-in.bad_ids"))
     return _hash_id(salt, me) in hashes
 
 
 def find_likely_id(path: Path, me: str) -> str:
-    """The known id that somebody probably meant to write, or "".
+    """Return the known id that a student probably meant, or "".
 
-    Only forms of what stands in ``me`` are tried, so that nobody learns another's id.
+    Only variants of ``me`` are tried, so nobody learns another student's id.
     """
     forms = ("".join(me.split()), me.partition("@")[0], me.strip("\"'<>()[].,;: "))
-    tried = dict.fromkeys(form for form in forms if form and normalise_id(form) != normalise_id(me))
-    return next((form for form in tried if is_known(path, form)), "")
+    variants = dict.fromkeys(
+        form for form in forms if form and normalise_id(form) != normalise_id(me)
+    )
+    return next((form for form in variants if is_known(path, form)), "")
 
 
 def _hash_id(salt, me):
-    made = hashlib.pbkdf2_hmac("sha256", normalise_id(me).encode(), salt.encode(), ROUNDS)
-    return made.hex()[:DIGITS]
+    digest = hashlib.pbkdf2_hmac("sha256", normalise_id(me).encode(), salt.encode(), ROUNDS)
+    return digest.hex()[:DIGITS]

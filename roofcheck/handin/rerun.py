@@ -1,6 +1,6 @@
-"""A notebook run from top to bottom in a fresh kernel of this Python, as it is run when it counts.
+"""Run a notebook from top to bottom in a fresh kernel of this Python, as grading does.
 
-It is the student's own notebook on the student's own machine, so nothing is walled off.
+It's the student's own notebook on the student's own machine, so there is no sandbox.
 """
 
 import contextlib
@@ -17,20 +17,24 @@ from roofcheck.sentences import sentence
 from roofcheck.study.check import latest_grades
 from roofcheck.tables.variants import is_nobody
 
-HAND_IN_VARIABLE = "ROOFLINE_HAND_IN"  # set where a notebook runs only to be handed in
+HAND_IN_VARIABLE = "ROOFLINE_HAND_IN"  # set while a notebook runs to be handed in
 CELL_SECONDS, SECONDS = 60, 300
 COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 LONGEST = 200
+# Nobody reads this log; within a kernel, the usual one would go to the student's terminal.
+QUIET_LOG = logging.getLogger("roofcheck.handin.rerun")
+QUIET_LOG.addHandler(logging.NullHandler())
+QUIET_LOG.propagate = False
 
 
 @dataclass(frozen=True)
 class RerunResult:
-    """What a run showed.
+    """The result of a run.
 
-    ``failing`` holds an error in a line for each heading below which a cell fails; ``verdicts`` the
-    state and the credit of each question that was checked; ``me`` the id in the notebook as text,
-    or "", and ``me_is_text`` whether it stands in quotes there. ``ended`` says why the run did not
-    reach the end, or is "".
+    ``failing`` has a pair of heading and error for each heading with a failing cell; ``verdicts``
+    maps each checked question to its state and credit. ``me`` is the notebook's id as text, or "",
+    and ``me_is_text`` whether it is a string there. ``ended`` says why the run stopped early, or is
+    "".
     """
 
     failing: tuple[tuple[str, str], ...] = ()
@@ -41,14 +45,14 @@ class RerunResult:
 
 
 def find_headings(notebook) -> list[str]:
-    """The heading that each cell stands under, without its number signs and points; "" for none."""
-    found, current = [], ""
+    """Return each cell's heading, without number signs and points; "" for none."""
+    headings, current = [], ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             lines = re.findall(r"^#+ +(.+?)\s*#*$", cell.source, re.MULTILINE)
             current = re.sub(r"\s*\([^()]*points?[^()]*\)$", "", lines[-1]) if lines else current
-        found.append(current)
-    return found
+        headings.append(current)
+    return headings
 
 
 def rerun_notebook(
@@ -56,8 +60,8 @@ def rerun_notebook(
 ) -> RerunResult:
     """Run a notebook, in place, with ``folder`` as its working directory.
 
-    A cell that fails ends nothing; one that takes longer than ``cell_seconds``, a kernel that dies,
-    and ``seconds`` in all end the run.
+    The run goes on after a failing cell. It ends when a cell takes longer than ``cell_seconds``,
+    the kernel dies, or ``seconds`` have passed in all.
     """
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpecManager
@@ -79,8 +83,8 @@ def rerun_notebook(
             store_widget_state=False,
             resources={"metadata": {"path": str(folder)}},
         )
-        client.log = kernel.log = _quiet_log()
-        told = Path(private) / "told.json"
+        client.log = kernel.log = QUIET_LOG
+        verdict_file = Path(private) / "verdicts.json"
         environment = os.environ | {
             HAND_IN_VARIABLE: "1",
             "IPYTHONDIR": private,
@@ -88,49 +92,52 @@ def rerun_notebook(
             "ROOFKIT_ANSWERS": "",
         }
         with client.setup_kernel(env=environment, cleanup_kc=True):
-            client.kc.log = _quiet_log()
-            return _run_cells(client, notebook, told, cell_seconds, time.monotonic() + seconds)
+            client.kc.log = QUIET_LOG
+            return _run_cells(
+                client, notebook, verdict_file, cell_seconds, time.monotonic() + seconds
+            )
 
 
-def _run_cells(client, notebook, told, cell_seconds, until):
+def _run_cells(client, notebook, verdict_file, cell_seconds, until):
     from nbclient.exceptions import CellTimeoutError, DeadKernelError
     from nbformat.v4 import new_code_cell
 
     failing, ended = {}, ""
     above = find_headings(notebook)
     try:
-        for at, cell in enumerate(notebook.cells):
+        for number, cell in enumerate(notebook.cells):
             left = until - time.monotonic()
             client.timeout = max(1, min(cell_seconds, int(left)))
-            client.execute_cell(cell, at)
-            if (error := _find_error(cell)) and above[at] not in failing:
-                failing[above[at]] = error
+            client.execute_cell(cell, number)
+            if (error := _find_error(cell)) and above[number] not in failing:
+                failing[above[number]] = error
         last = new_code_cell(
-            f"import roofcheck.handin.rerun\nroofcheck.handin.rerun.write_verdicts({str(told)!r})"
+            "import roofcheck.handin.rerun\n"
+            f"roofcheck.handin.rerun.write_verdicts({str(verdict_file)!r})"
         )
         notebook.cells.append(last)
         client.execute_cell(last, len(notebook.cells) - 1)
         notebook.cells.pop()
     except CellTimeoutError:
         ended = sentence(
-            "rerun.slow", heading=above[at] or sentence("rerun.top"), seconds=client.timeout
+            "rerun.slow", heading=above[number] or sentence("rerun.top"), seconds=client.timeout
         )
     except DeadKernelError:
-        ended = sentence("rerun.died", heading=above[at] or sentence("rerun.top"))
-    found = tuple((heading or sentence("rerun.top"), error) for heading, error in failing.items())
+        ended = sentence("rerun.died", heading=above[number] or sentence("rerun.top"))
+    failing = tuple((heading or sentence("rerun.top"), error) for heading, error in failing.items())
     with contextlib.suppress(OSError, ValueError):
-        answered = json.loads(told.read_text(encoding="utf-8"))
-        verdicts = {name: tuple(each) for name, each in answered.pop("verdicts").items()}
-        return RerunResult(found, verdicts, ended=ended, **answered)
-    return RerunResult(found, ended=ended or sentence("rerun.silent"))
+        record = json.loads(verdict_file.read_text(encoding="utf-8"))
+        verdicts = {name: tuple(verdict) for name, verdict in record.pop("verdicts").items()}
+        return RerunResult(failing, verdicts, ended=ended, **record)
+    return RerunResult(failing, ended=ended or sentence("rerun.silent"))
 
 
 def write_verdicts(path):
-    """Write down, in the kernel that ran a notebook, what its checks said and whose it is."""
+    """Write, in the kernel that ran a notebook, the verdicts of its checks and its id."""
     from IPython import get_ipython
 
     me = get_ipython().user_ns.get("me", ...)
-    found = {
+    record = {
         "verdicts": {
             name: [grade.verdict.state, grade.verdict.credit]
             for name, grade in latest_grades().items()
@@ -138,19 +145,11 @@ def write_verdicts(path):
         "me": "" if is_nobody(me) else str(me).strip()[:LONGEST],
         "me_is_text": isinstance(me, str),
     }
-    Path(path).write_text(json.dumps(found), encoding="utf-8")
-
-
-def _quiet_log():
-    """A log that nobody reads: within a kernel the usual one goes to the student's terminal."""
-    log = logging.getLogger("roofcheck.handin.rerun")
-    log.addHandler(logging.NullHandler())
-    log.propagate = False
-    return log
+    Path(path).write_text(json.dumps(record), encoding="utf-8")
 
 
 def _find_error(cell):
-    """The error that ended a cell, in a line, or ""."""
+    """Return the error of a cell in one line, or ""."""
     for output in cell.get("outputs", ()):
         if output.output_type == "error":
             text = COLOUR_CODES.sub("", f"{output.ename}: {output.evalue}").strip()

@@ -1,7 +1,7 @@
-"""What stands beside a question outside its notebook: tables, formulas, code, figures of chips.
+"""The context of a question outside its notebook: tables, formulas, code, figures of chips.
 
-A question's ``beside`` is Markdown: paragraphs, lists, tables whose columns stand below each other,
-and code between lines of three backticks. A terminal shows it as it is written.
+A question's ``beside`` is Markdown: paragraphs, lists, tables with aligned columns, and code blocks of
+three backticks. A terminal shows its source.
 """
 
 import re
@@ -22,7 +22,7 @@ TABLE = re.compile(r"(?:^\|.*\n?)+", re.MULTILINE)
 
 
 def as_text(question: Question) -> str:
-    """What stands beside a question, for a terminal; "" if nothing does."""
+    """Return a question's context for a terminal, or ""."""
     lines, in_code = [], False
     for line in as_markdown(question).splitlines():
         if line.startswith(FENCE):
@@ -33,54 +33,54 @@ def as_text(question: Question) -> str:
 
 
 def as_html(question: Question) -> str:
-    """The same for a notebook or a page; what is too wide for it moves by itself."""
-    written = as_markdown(question)
-    shown = mistune.create_markdown(plugins=["table"])(written)
-    return f'<div style="overflow-x: auto">{shown}</div>' if written else ""
+    """Return a question's context for a notebook or a page; wide tables scroll."""
+    source = as_markdown(question)
+    rendered = mistune.create_markdown(plugins=["table"])(source)
+    return f'<div style="overflow-x: auto">{rendered}</div>' if source else ""
 
 
 def as_markdown(question: Question) -> str:
-    """The question's own Markdown, and then the figures of the chips that it does not give."""
+    """Return the question's own Markdown, and a table of the chip figures that it needs."""
     return "\n\n".join(
         filter(None, (question.context_text(), _figures_table(chips_to_look_up(question))))
     )
 
 
 def chips_to_look_up(question: Question) -> list[str]:
-    """The chips that one has to know the figures of, unless the question itself gives them."""
+    """Return the chips whose figures an answer needs and the question doesn't give."""
     fields = {name for _, name, _, _ in Formatter().parse(question.asks)}
     looked_up = [
-        given.chips[0]
-        for name, given in question.all_inputs().items()
-        if given.chips and name not in fields
+        value.chips[0]
+        for name, value in question.all_inputs().items()
+        if value.chips and name not in fields
     ]
     items = [item for item in getattr(question, "items", ()) if item in CHIP_NAMES]
     return [*dict.fromkeys([*looked_up, *items, *question.chips])]
 
 
 def find_problems(question: Question) -> list[str]:
-    """What is wrong with what stands beside a question, as one would tell whoever wrote it."""
-    found = []
+    """Return messages for the author on what is wrong in a question's context."""
+    problems = []
     for table in TABLE.findall(question.beside):
         rows = table.splitlines()
         if len({tuple(place.start() for place in re.finditer(r"\|", row)) for row in rows}) > 1:
-            found.append(f"the columns of the table {rows[0]!r} do not stand below each other")
+            problems.append(f"the columns of the table {rows[0]!r} are not aligned")
     if question.beside.count(FENCE) % 2:
-        found.append(f"code begins with {FENCE} and does not end")
+        problems.append(f"a code block that starts with {FENCE} has no end")
     if unknown := re.search(r"\{(\w+)\}", question.context_text()):
-        found.append(
+        problems.append(
             f"{unknown[1]!r} is no input{suggest_name(unknown[1], [*question.all_inputs()])}"
         )
-    found += [
+    problems += [
         f"no chip {name!r}{suggest_name(name, CHIP_NAMES)}"
         for name in question.chips
         if name not in CHIP_NAMES
     ]
-    return found
+    return problems
 
 
 def _figures_table(names):
-    """A table of the chips' figures in Markdown, a column a chip."""
+    """Return a Markdown table of the chips' figures, with a column for each chip."""
     if not names:
         return ""
     chips = [rk.chip(name) for name in names]
@@ -96,24 +96,24 @@ def _figures_table(names):
         (sentence("figures.bandwidth"), [_format_quantity(chip.bandwidth, "B/s") for chip in chips])
     )
     rows.append((sentence("figures.links"), [_format_links(chip.interconnect) for chip in chips]))
-    rows = [(what, each) for what, each in rows if any(each)]
+    rows = [(label, figures) for label, figures in rows if any(figures)]
     return _markdown_table([("", names), *rows])
 
 
 def _markdown_table(rows):
-    lines = [[what, *each] for what, each in rows]
+    lines = [[label, *figures] for label, figures in rows]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    written = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
+    texts = ["| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines]
     rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([written[0], rule, *written[1:]])
+    return "\n".join([texts[0], rule, *texts[1:]])
 
 
 def _format_quantity(figure, unit):
     return "" if figure is None else format_figure(float(figure), unit)
 
 
-def _format_links(joined):
-    if joined is None:
+def _format_links(interconnect):
+    if interconnect is None:
         return ""
-    one = format_figure(float(joined.bandwidth), "B/s")
-    return one if joined.links == 1 else f"{joined.links} · {one}"
+    one = format_figure(float(interconnect.bandwidth), "B/s")
+    return one if interconnect.links == 1 else f"{interconnect.links} · {one}"

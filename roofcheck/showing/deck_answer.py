@@ -1,4 +1,4 @@
-r"""A question answered for a room: the answer as it is said, and its most usual slip.
+r"""The answer and the most common mistake of a question, as a slide shows them.
 
 >>> from roofcheck import find_question
 >>> send = deck_answer(find_question("l01.h100-send"))
@@ -17,22 +17,15 @@ from roofcheck.steps.computation import apply_formula
 # The mistakes in published answers to exercises on rooflines and matrix multiplication, the most
 # frequent first.
 SLIPS_BY_FREQUENCY = (
-    "multiply-add",
-    "elements",
-    "longer",
-    "sum",
-    "shorter",
-    "higher",
-    "both ways",
-    "sparse",
-)
+    "multiply-add", "elements", "longer", "sum", "shorter", "higher", "both ways", "sparse",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class DeckAnswer:
-    """The answer to a question and a remark on it; the usual slip and what a check says of it.
+    """An answer with a remark, and a common slip with the check's message.
 
-    Where a question has no remark or no slip, the strings are empty.
+    Strings are empty if a question has no remark or no slip.
     """
 
     answer: str
@@ -42,17 +35,17 @@ class DeckAnswer:
 
 
 def deck_answer(question):
-    """The answer to a question of any kind, and its usual slip, as a Worked.
+    """Return the answer and a common slip of a question of any kind, as a DeckAnswer.
 
-    The usual slip is the one that the question names so, or the first of its own, or else what
-    published answers show most often. A formula comes as LaTeX between $ signs.
+    The slip is the question's ``usual`` one, or the first of its own, or the one most frequent in
+    published answers. A formula is LaTeX between $ signs.
     """
     match question:
         case Number():
             singles = question.known_slips.singles
-            named = [slip for slip in singles if question.usual in slip.names]
+            usual = [slip for slip in singles if question.usual in slip.names]
             usual = _find_usual_slip(
-                named or question.known_slips.steps or question.known_slips.single_changes
+                usual or question.known_slips.steps or question.known_slips.single_changes
             )
             slip = _show_slip(question, usual.column[0]) if usual else ()
             return DeckAnswer(
@@ -60,10 +53,13 @@ def deck_answer(question):
             )
         case Several():
             parts = {name: deck_answer(part) for name, part in question.parts.items()}
-            told = next(((name, part) for name, part in parts.items() if part.says), None)
-            slip = (f"{told[0]}: {told[1].slip}", told[1].says) if told else ()
-            listed = "; ".join(f"{name}: {part.answer}" for name, part in parts.items())
-            return DeckAnswer(listed, question.praise, *slip)
+            with_slip = next(((name, part) for name, part in parts.items() if part.says), None)
+            slip = ()
+            if with_slip:
+                name, part = with_slip
+                slip = (f"{name}: {part.slip}", part.says)
+            values = "; ".join(f"{name}: {part.answer}" for name, part in parts.items())
+            return DeckAnswer(values, question.praise, *slip)
         case Choice():
             right = question.reference()
             other = next(option for option in question.why_not if option != right)
@@ -79,17 +75,17 @@ def deck_answer(question):
             return DeckAnswer(right, question.praise, *slip)
         case Function() | Puzzle():
             return DeckAnswer(question.how, question.praise)
-    raise ValueError(f"{type(question).__name__} is a kind of question that has no worked answer")
+    raise ValueError(f"{type(question).__name__} has no answer for a slide")
 
 
 def _show_slip(question, value):
-    """A wrong value as a slide shows it, and what the check says of that."""
+    """Return a wrong value as a slide shows it, and the check's message."""
     text = format_value(value, question.unit)
     return text, question.judge(text).message
 
 
 def _find_usual_slip(steps):
-    # What is taken for an input bears the input's name: "fma: multiply-add".
+    # Slips of an input start with the input's name: "fma: multiply-add".
     own = [step for step in steps if ": " not in step.names[0]]
     ranked = {name: rank for rank, name in enumerate(SLIPS_BY_FREQUENCY)}
     return min(
@@ -103,6 +99,6 @@ def _format_latex(question, formula):
     import sympy  # slow to import
 
     symbols = {name: sympy.Symbol(name, positive=True) for name in question.arguments}
-    given = {name: each.value for name, each in question.inputs.items()}
-    expression = sympy.nsimplify(apply_formula(formula, symbols | given))
+    values = {name: value.value for name, value in question.inputs.items()}
+    expression = sympy.nsimplify(apply_formula(formula, symbols | values))
     return f"${sympy.latex(sympy.together(expression))}$".replace(r"\frac", r"\dfrac")

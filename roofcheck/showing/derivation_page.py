@@ -1,4 +1,4 @@
-"""A derivation as people read it: on a terminal, in a notebook, on a page."""
+"""Format a derivation for a terminal, a notebook or a page."""
 
 import html
 import re
@@ -12,13 +12,13 @@ from roofkit._html import subscript_times
 from rooflab import palette
 
 SPACE = "\N{NO-BREAK SPACE}"
-# A line is not broken within a figure, and not after an operator.
+# Lines don't break within a figure or after an operator.
 NO_BREAK_RULES = (
     (re.compile(r"(?<=\d) · (?=10[⁻⁰¹²³⁴-⁹])"), f"{SPACE}·{SPACE}"),
     (re.compile(r"(?<=[\d⁰¹²³⁴-⁹]) (?=[A-Za-zµ])"), SPACE),
     (re.compile(r" ([·+−/=]) "), rf" \1{SPACE}"),
 )
-# The line beside it has the page's own colour, where the page has colours.
+# The line on the left takes the page's colour if the page defines one.
 LIST_STYLE = (
     "display: grid; grid-template-columns: fit-content(40%) 1fr; gap: 0.5em 0.6em; "
     "margin: 0.5em 0 0.3em; padding-left: 0.8em; "
@@ -30,7 +30,7 @@ WHY_STYLE = "font-size: 0.9em; opacity: 0.8"
 
 
 def as_text(lines: Iterable[Line]) -> str:
-    """A derivation for a terminal, a line a step, under its title; "" without any."""
+    """Return a derivation for a terminal: a title and one line for each step; "" without steps."""
     said = []
     for heading, steps in _group_by_part(lines):
         said += [f"  {heading}"] if heading else []
@@ -39,9 +39,9 @@ def as_text(lines: Iterable[Line]) -> str:
 
 
 def as_markdown(lines: Iterable[Line]) -> str:
-    """A derivation for the text of a lecture: a list, with what is asked for in bold.
+    """Return a derivation as a Markdown list for a lecture, with the answer in bold.
 
-    T_math and the like are formulas, as in the prose around it.
+    T_math and other times become formulas, as in the lecture's prose.
     """
     said = []
     for heading, steps in _group_by_part(lines):
@@ -57,12 +57,12 @@ def as_markdown(lines: Iterable[Line]) -> str:
 
 
 def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
-    """A derivation for a notebook or a page, folded unless ``is_open``; "" without any."""
+    """Return a derivation for a notebook or a page, folded unless ``is_open``; "" without steps."""
     return fold_html(sentence("derivation.title"), as_html_list(lines), is_open)
 
 
 def fold_html(title: str, body: str, is_open: bool = False) -> str:
-    """HTML below its title, folded unless ``is_open``; "" without any."""
+    """Return HTML below a title, folded unless ``is_open``; "" without a body."""
     if not body:
         return ""
     return (
@@ -72,7 +72,7 @@ def fold_html(title: str, body: str, is_open: bool = False) -> str:
 
 
 def as_html_list(lines: Iterable[Line]) -> str:
-    """The steps of a derivation as a list in HTML; "" without any."""
+    """Return the steps of a derivation as an HTML list; "" without steps."""
     said = []
     for heading, steps in _group_by_part(lines):
         said += [f'<dt style="{PART_STYLE}">{text_as_html(heading)}</dt>'] if heading else []
@@ -82,10 +82,10 @@ def as_html_list(lines: Iterable[Line]) -> str:
 
 
 def _group_by_part(lines):
-    """The steps of each part under its heading.
+    """Yield each part's heading and steps.
 
-    What comes first and is for all needs none, nor does a single step that is called as its part;
-    below a heading everything has one.
+    Steps for all parts have no heading if they come first, nor has a single step with its part's
+    name; after one heading, every part has one.
     """
     headed = False
     for part, steps in groupby(lines, key=attrgetter("part")):
@@ -116,12 +116,12 @@ def _format_step(line):
 
 
 def _capitalise_opening(text):
-    """The words as a line begins; a symbol, as in "n − 1", stays as it is."""
+    """Capitalise the start of a line, unless it is a symbol, as in "n − 1"."""
     return capitalise(text) if text[:2].isalpha() or text.startswith("a ") else text
 
 
 def text_as_html(text: str) -> str:
-    """Text as HTML that is broken where a reader would."""
+    """Return text as HTML that doesn't break within figures."""
     return subscript_times(html.escape(_add_no_break_spaces(text)))
 
 

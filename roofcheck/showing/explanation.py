@@ -1,4 +1,4 @@
-"""How the answer to a question of any kind comes about, as HTML for a page."""
+"""Explain how to get the answer to a question of any kind, as HTML or text."""
 
 import math
 from collections.abc import Mapping
@@ -12,16 +12,16 @@ from roofcheck.sentences import sentence
 from roofcheck.showing import context, derivation_page
 from roofcheck.showing.derivation_page import as_html_list, fold_html, text_as_html
 
-# Of an answer a page shows so many items, and so many characters of each.
+# A page shows this many items of an answer, and this many characters of each.
 MOST_ITEMS, LONGEST_VALUE = 40, 300
 
 
 def explain_answer(question, is_open: bool = False) -> str:
-    """The way to a question's answer, with its own figures, folded unless ``is_open``.
+    """Explain a question's answer with its own figures, folded unless ``is_open``.
 
-    A number comes in steps; a function in formulas, and with figures for one call; an order with
-    what stands beside each item; a choice with the reasons for and against its options; a puzzle
-    with its least traffic. "" for a question that has nothing of this.
+    A number is derived in steps; a function in formulas, and with figures for one call. An order
+    shows its text for each item, a choice the reasons for and against its options, a puzzle its
+    least traffic. Returns "" for a question that has none of these.
     """
     match question:
         case Choice():
@@ -41,14 +41,12 @@ def explain_answer(question, is_open: bool = False) -> str:
 
 
 def as_text(question) -> str:
-    """The same for a terminal."""
+    """Explain a question's answer for a terminal."""
     title, body = sentence("derivation.title"), _step_lines(question.derivation())
     match question:
         case Choice():
-            title, body = (
-                sentence("explained.choice"),
-                [" ".join(each) for each in _list_reasons(question)],
-            )
+            title = sentence("explained.choice")
+            body = [" ".join(reason) for reason in _list_reasons(question)]
         case Order():
             shows = question.shows or (lambda _: "")
             items = enumerate(question.reference(), start=1)
@@ -82,21 +80,21 @@ def _explain_order(question):
         f"<b>{text_as_html(item)}</b>{': ' if shows(item) else ''}{text_as_html(shows(item))}"
         for item in question.reference()
     )
-    listed = "".join(f"<li>{item}</li>" for item in items)
-    return f"<ol>{listed}</ol>{_paragraph(question.praise)}"
+    body = "".join(f"<li>{item}</li>" for item in items)
+    return f"<ol>{body}</ol>{_paragraph(question.praise)}"
 
 
 def _explain_choice(question):
     (right, why), *others = _list_reasons(question)
-    said = [
+    paragraphs = [
         f"<b>{text_as_html(right)}</b> {text_as_html(why)}",
-        *(text_as_html(" ".join(each)) for each in others),
+        *(text_as_html(" ".join(reason)) for reason in others),
     ]
-    return "".join(f"<p>{each}</p>" for each in said)
+    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
 
 
 def _list_reasons(question):
-    """That the right option is right, and why; that each other is not, and why."""
+    """Pair each option's verdict with its reason, the right option first."""
     right, compared = question.reference(), question.format_comparison()
     reasons = filter(None, [f"{compared}." if compared else "", question.praise])
     others = {option: why for option, why in question.why_not.items() if option != right}
@@ -111,30 +109,30 @@ def _paragraph(text):
 
 
 def question_as_html(question) -> str:
-    """What a question asks, with what stands beside it, as HTML."""
+    """Return a question's text and context as HTML."""
     return f"{_paragraph(question.text())}{context.as_html(question)}"
 
 
 def format_answer(question, value) -> str:
-    """A value that was given as an answer, as a reader sees it: "403.3 FLOP/byte".
+    """Return a student's value as readers see it: "403.3 FLOP/byte".
 
-    "" for a function, whose code says it, and where there is no value.
+    Returns "" for a function, which is shown as code, and for a missing value.
     """
     if value is None or value is ... or callable(value):
         return ""
     parts = [*getattr(question, "parts", {}).items()]
     if isinstance(value, Mapping):
         units = [getattr(dict(parts).get(name), "unit", "") for name in value]
-        named = zip(value, value.values(), units, strict=True)
-        return _join_values(f"{name}: {_format_value(each, unit)}" for name, each, unit in named)
+        rows = zip(value, value.values(), units, strict=True)
+        return _join_values(f"{name}: {_format_value(number, unit)}" for name, number, unit in rows)
     if isinstance(value, (list, tuple, set, np.ndarray)):
         value = [*np.ravel(value)] if isinstance(value, np.ndarray) else [*value]
         if len(value) == len(parts):
             pairs = zip(parts, value, strict=True)
             return _join_values(
-                f"{name}: {_format_value(each, part.unit)}" for (name, part), each in pairs
+                f"{name}: {_format_value(number, part.unit)}" for (name, part), number in pairs
             )
-        return _join_values((_format_value(each) for each in value), ", ")
+        return _join_values(map(_format_value, value), ", ")
     return _format_value(value, getattr(question, "unit", ""))
 
 

@@ -1,4 +1,4 @@
-"""A question as review asks it: its text, what stands beside it, and what an answer looks like."""
+"""A question as review asks it: its text, its context, and the format of an answer."""
 
 import html
 import random
@@ -11,7 +11,7 @@ from roofcheck.showing import context
 from roofkit._html import start_with_blank_line, subscript_times
 
 SIGNATURE = re.compile(r"([A-Za-z_]\w*)\([^()]*\)")
-# A number of a unit, and the same in another unit.
+# For each unit, numbers and the same numbers in another unit.
 EXAMPLES = {
     "s": (("0.025", "25 ms"), ("1.5", "1500 ms")),
     "ms": (("12.5", "12500 µs"), ("0.75", "750 µs")),
@@ -23,26 +23,26 @@ EXAMPLES = {
     "of peak": (("0.15", "15%"), ("0.65", "65%")),
 }
 OTHER_EXAMPLES = (("12.5", "25/2"), ("730", "7.3e2"))
-# Units whose name is a whole phrase, such as "a fraction of peak", and those of what is counted.
+# Units whose name is a whole phrase, such as "a fraction of peak", and units of counted things.
 WHOLE_PHRASES, COUNTED_UNITS = ("", "times", "of peak"), ("bytes", "FLOPs", "tokens")
-# An example is no closer to the answer than by this factor.
+# An example differs from the answer by at least this factor.
 EXAMPLE_DISTANCE = 1.3
 
 
 def as_text(question: Question, seed: str) -> str:
-    """A question for a terminal; the seed decides in which order options stand."""
+    """Return a question for a terminal; the seed shuffles its options."""
     parts = (question.text(), context.as_text(question), describe_answer(question, seed))
     return "\n\n".join(filter(None, parts))
 
 
 def as_html(question: Question, seed: str) -> str:
-    """A question for a notebook or a page."""
-    asked, wanted = map(_text_as_html, (question.text(), describe_answer(question, seed)))
-    return start_with_blank_line(f"<p>{asked}</p>{context.as_html(question)}<p>{wanted}</p>")
+    """Return a question for a notebook or a page."""
+    text, answer_format = map(_text_as_html, (question.text(), describe_answer(question, seed)))
+    return start_with_blank_line(f"<p>{text}</p>{context.as_html(question)}<p>{answer_format}</p>")
 
 
 def describe_answer(question: Question, seed: str) -> str:
-    """What an answer looks like, in one line whose example is not the answer."""
+    """Describe an answer's format in one line, with an example that is not the answer."""
     rng = random.Random(seed)
     match question:
         case Choice():
@@ -79,18 +79,18 @@ def describe_answer(question: Question, seed: str) -> str:
 
 
 def find_signature(question: Question) -> str:
-    """The call that a question asks for, as its text writes it: "attainable(intensity, peak)"."""
-    found = SIGNATURE.search(question.text())
-    return found[0] if found else ""
+    """Return the call in a question's text: "attainable(intensity, peak)"."""
+    match = SIGNATURE.search(question.text())
+    return match[0] if match else ""
 
 
 def is_answered_by_code(question: Question) -> bool:
-    """Whether an answer is a function, which takes several lines."""
+    """Return whether an answer is a function, which takes several lines."""
     return isinstance(question, (Function, Puzzle)) and not isinstance(question, Formula)
 
 
 def _name_wanted(unit):
-    """A number of this unit as a sentence names it."""
+    """Name a number of this unit for a sentence."""
     if unit in WHOLE_PHRASES:
         return units.format_unit(unit)
     return Sentence(
@@ -99,23 +99,23 @@ def _name_wanted(unit):
 
 
 def _name_part(name, unit):
-    """The name of one number of several, with its unit unless the name says it."""
-    named = units.format_unit(unit)
-    if unit in WHOLE_PHRASES or str(named) in name or unit in name:
+    """Return a part's name, with its unit unless the name says it."""
+    unit_name = units.format_unit(unit)
+    if unit in WHOLE_PHRASES or str(unit_name) in name or unit in name:
         return name
-    return sentence("format.part", name=name, unit=named)
+    return sentence("format.part", name=name, unit=unit_name)
 
 
 def _choose_example(part, number=0):
-    """A number of the part's unit, in two ways to write it, that is not the answer.
+    """Choose a number of the part's unit that is not the answer, written in two ways.
 
-    ``number`` counts parts, which get different examples.
+    ``number`` is the part's, so that parts get different examples.
     """
     right, pairs = part.reference(), EXAMPLES.get(part.unit, OTHER_EXAMPLES)
-    turned = pairs[number % len(pairs) :] + pairs[: number % len(pairs)]
+    rotated = pairs[number % len(pairs) :] + pairs[: number % len(pairs)]
     return next(
         pair
-        for pair in turned
+        for pair in rotated
         if not 1 / EXAMPLE_DISTANCE < float(pair[0]) / right < EXAMPLE_DISTANCE
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from roofcheck.handin.ids import find_odd_signs
 from roofgrade.common.sentences import escape_text, sentence
 
 NOTEBOOK = ".ipynb"
@@ -24,11 +25,6 @@ JUNK = frozenset(
     | {".git", ".gitignore", ".gitkeep", ".idea", ".venv", ".virtual_documents", ".vscode"}
 )
 JUNK_PREFIXES = ("._", "~$", ".~", ".nfs")
-
-# Beside letters, marks and digits of all languages, an id has these and no others. What markup,
-# addresses, patterns and terminals are written with is not among them: nbgrader's pages put ids
-# into their own text.
-ID_SIGNS = frozenset(" ._-@+',()’·・")
 
 
 @dataclass(frozen=True)
@@ -221,9 +217,7 @@ def find_id_fault(name: str) -> str:
         return wrong
     if len(name) > 128:
         return sentence("intake.long_name")
-    if odd := sorted(
-        sign for sign in {*name} if _unicode_category(sign)[0] not in "LMN" and sign not in ID_SIGNS
-    ):
+    if odd := find_odd_signs(name):
         return sentence("intake.signs", signs=escape_text("".join(odd))[:40])
     return ""
 

@@ -112,7 +112,7 @@ steps.moved = ["weights * 2", "bytes", "the bytes"]
 @cases(
     ("written", "says"),
     [
-        ("| a | b |\n|---|---|\n| 10 | 2 |", "do not stand below each other"),
+        ("| a | b |\n|---|---|\n| 10 | 2 |", "are not aligned"),
         ("```\nx = 1", "does not end"),
         ("There are {weigths}.", "did you mean 'weights'"),
     ],
@@ -136,7 +136,7 @@ def test_the_format_is_said_and_its_example_is_no_answer():
             assert find_signature(question), name
             assert find_signature(question) in said, name
         else:
-            examples = re.search(r"(?:such as|looks like) (.*)\.$", said)[1]
+            examples = re.search(r"(?:such as|For example:) (.*)\.$", said)[1]
             for example in examples.split(" or ") if isinstance(question, Number) else [examples]:
                 verdict = question.judge(example)
                 assert verdict.state in ("wrong", "partly"), (name, example)

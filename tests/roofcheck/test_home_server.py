@@ -108,7 +108,7 @@ def test_the_page_says_where_one_is(folder):
     assert [bool(each["path"]) for each in begin["sets"]] == [True, True, False, False, False]
     keep(folder, given(1, 0))
     after = home.page_data(ask_class=True)
-    assert "not in this folder" in after["sets"][2]["said"][0]
+    assert "in this folder" in after["sets"][2]["said"][0]
     assert after["go_on"]["cell"]
     assert after["lectures"][0]["standing"] == "2 of 8 answered, 1 right, 1 wrong."
     assert after["review"]["count"] == 1
@@ -315,7 +315,7 @@ def test_review_asks_and_judges(server):
         return json.loads(server("review", {"question": L01.asks[1], "answer": text})[2])
 
     assert json.loads(server("review")[2])["question"] == L01.asks[1]
-    assert "skipped" in json.loads(server(f"review?skip={L01.asks[1]}")[2])["said"]
+    assert "Skipped" in json.loads(server(f"review?skip={L01.asks[1]}")[2])["said"]
     assert not answer("")["counts"]
     judged = answer("1e30")
     assert judged["counts"]
@@ -349,4 +349,4 @@ def test_handing_in_reports_what_is_unanswered(server):
     assert status == 200, report
     assert (report["state"], report["can_go_on"]) == ("stopped", True)
     assert "A specification" in report["html"]
-    assert json.loads(server("hand-in", {"name": "ps99"})[2])["message"].startswith("There is no")
+    assert json.loads(server("hand-in", {"name": "ps99"})[2])["message"].startswith("There's no")

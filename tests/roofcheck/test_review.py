@@ -111,7 +111,7 @@ def test_only_a_missed_question_comes_back_and_not_the_same_day(file):
     check("l01.v6e-comms", 0.00122)
     assert [due.question_id for due in schedule()] == ["l01.v6e-comms"]
     assert due_now() == []
-    assert repr(review()).endswith(f"comes back on {date.today() + timedelta(days=1)}.")
+    assert repr(review()).endswith(f"see it again on {date.today() + timedelta(days=1)}.")
 
 
 def test_gaps_grow_while_answers_are_right_and_figures_change(file):
@@ -126,7 +126,7 @@ def test_gaps_grow_while_answers_are_right_and_figures_change(file):
         grade = review(due.question.reference())
         assert str(grade).startswith("Right.")
     assert len(asked) == len(GAPS) + 1
-    assert "last time" in str(grade)
+    assert "won't be asked" in str(grade)
     days_pass(file, 1000)
     assert repr(review()) == "Nothing is due for review."
 
@@ -156,7 +156,7 @@ def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, o
     assert due_now() == [due]
     moved, time = due.question.derivation()
     grade = review(2 * due.question.reference())
-    assert f"comes back on {date.today() + timedelta(days=1)}.\n" in str(grade)
+    assert f"see it again on {date.today() + timedelta(days=1)}.\n" in str(grade)
     assert str(grade).splitlines()[-2:] == [f"  {moved}", f"  {time}"]
     assert "<details open>" in grade._repr_html_()
     days_pass(file, 1)
@@ -276,7 +276,7 @@ def test_the_command_lists_finds_and_forgets(file):
     assert typed("", "--file")[0].strip() == str(file)
     tomorrow = str(date.today() + timedelta(days=1))
     assert typed("", "--list")[0].split() == [tomorrow, "l02.ridge"]
-    assert "is gone" in typed("", "--forget")[0]
+    assert "Deleted" in typed("", "--forget")[0]
     assert not file.exists()
     assert "Nothing is due" in typed("")[0]
 

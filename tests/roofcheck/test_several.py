@@ -24,7 +24,7 @@ QUESTION = Several(
 def test_what_follows_from_a_wrong_answer_keeps_half():
     verdict = QUESTION.judge([6e9, 7.3e8, 6e9 / 7.3e8])
     assert verdict.credit == pytest.approx((1 + 0 + 0.5) / 3)
-    assert "It follows from your other answers" in verdict.message
+    assert "depends on your other answers" in verdict.message
     assert "the intensity: follows" in verdict.slips
     assert "follows" not in QUESTION.judge([6e9, ..., 7.7]).message, "nothing follows from nothing"
 

@@ -202,7 +202,7 @@ def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
     assert str(check("l02.which-bandwidth", mine)) == str(check("l02.which-bandwidth", 1.5e12))
     assert check("ps1.bound", h200.estimate(rk.Cost(250e9, 1e9))) == 2
     assert "which has .flops, .bytes or .intensity" in str(check("ps1.time", layer))
-    assert "it has .lower" in str(check("ps1.ridge", h200.estimate(layer)))
+    assert "which has .lower" in str(check("ps1.ridge", h200.estimate(layer)))
 
 
 @cases(

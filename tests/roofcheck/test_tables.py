@@ -332,7 +332,7 @@ FORMULAS = {
         {
             "(k-1)/2(k+1)": "put the whole divisor", "k/(2(k+1))": "k - 1",
             "(k-1)/(k+1)": "1 byte for an element", "1/6": "two at a time",
-            "(n-1)/(2n+2)": "'n' is not among its symbols", "k-1)/2": "could not be read",
+            "(n-1)/(2n+2)": "'n' isn't one of its symbols", "k-1)/2": "could not be read",
             0.3: "formula of k is asked for", sympy.Symbol("M") / 2: "'M' is not among", ...: "...",
         },
     ),
@@ -387,7 +387,7 @@ FORMULAS = {
             "2(n-1)/n*V": "one axis alone", "(n-1)/n*V": "step 1 alone", "2V": "approaches",
             "4(n^2-1)/n^2*V": "counts each byte twice", "2(1+1/n)V": "n rounds", V: "one pass",
             "2(n^2-1)V": "all the chips", "2V(n^2-1)/n*n": "put the whole divisor",
-            "2*(B-1)/B*V": "'B' is not among its symbols",
+            "2*(B-1)/B*V": "'B' isn't one of its symbols",
             "(n-1)/n*V + (n-1)/n^2*V + 2(n-1)/n*V": "Step 3 sends less",
             "4V": "all of V in each step", "2V(n^2-1)/nn": "put the whole divisor",
             "2(n-1)/n*V + 2(n-1)/n*(n-1)/n*V": "what step 1 has sent away",
