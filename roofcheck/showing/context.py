@@ -1,7 +1,7 @@
 """The context of a question outside its notebook: tables, formulas, code, figures of chips.
 
-A question's ``beside`` is Markdown: paragraphs, lists, tables with aligned columns, and code blocks of
-three backticks. A terminal shows its source.
+A question's ``beside`` is Markdown: paragraphs, lists, tables with aligned columns, and code
+blocks. A terminal shows its source.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""Check, predict, reveal, review: what a student does, and what is kept of it."""
+"""Check, predict, reveal and review, and the student's file of answers."""

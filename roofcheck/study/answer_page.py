@@ -1,9 +1,9 @@
-"""The answers of a problem set as a page, for who learns alone.
+"""A page with the answers of a problem set, for self-study.
 
-A set's answers are shown once nothing of it is to be handed in any more and it is finished: every
-question was answered right, or the student gave it up. What was given up stands in a file beside
-the answers. Model answers of paragraphs come from ``course/answers.json``, which the self-study kit
-and a clone of the repository have, and a class does not.
+A page is available once its set is past its due date and finished: the student answered every
+question right, or gave the set up, which a file next to the answers records. Model answers of
+paragraphs come from ``course/answers.json``. Self-study kits and the repository have that
+file; a class does not.
 """
 
 import ast
@@ -22,6 +22,7 @@ from roofcheck.sentences import sentence
 from roofcheck.showing.derivation_page import text_as_html
 from roofcheck.showing.explanation import explain_answer, format_answer, question_as_html
 from roofcheck.study import answers
+from roofcheck.study.course_progress import latest_answers
 from roofcheck.study.page_templates import link_in_lab, make_environment
 from roofcheck.tables.catalogue import load_questions, questions_of_set
 from roofcheck.tables.variants import find_variant
@@ -31,29 +32,28 @@ from rooflab.words import LANGUAGE_VARIABLE, SOURCE_LANGUAGE
 GIVEN_UP_FILE = "given-up.jsonl"
 MODEL_ANSWERS_FILE = "answers.json"
 LAB_ADDRESS = "../../lab/tree/"
-# What a page shows of a course's own Markdown; HTML in it stays text.
+# Renders the course's own Markdown; HTML in it stays text.
 MARKDOWN = mistune.create_markdown(escape=True)
 
 
 def may_be_shown(course: Course, name: str) -> bool:
-    """Whether the answers of a set may be shown: it is no longer due, and finished or given up.
+    """Return whether a set is past its due date, and finished or given up.
 
     Raises ValueError for a set that the course does not have.
     """
     due = course.term.due.get(course.set(name).id)
     if due and datetime.now().astimezone() < due:
         return False
-    right = {
-        each.question for each in answers.read_answers()[0] if each.credit == 1 and not each.again
-    }
+    kept = answers.read_answers()[0]
+    right = {answer.question for answer in kept if answer.credit == 1 and not answer.again}
     return name in _read_given_up() or questions_of_set(name).keys() <= right
 
 
 def give_up(name: str):
-    """Note that the student has given a set up, beside the answers.
+    """Record that the student gives a set up, in a file next to the answers.
 
-    Raises ValueError for an unknown set and where no answers are kept, and OSError where the note
-    cannot be written.
+    Raises ValueError for an unknown set or if no answers are kept, and OSError if the file cannot
+    be written.
     """
     questions_of_set(name)
     if (file := answers.file_path()) is None:
@@ -64,33 +64,32 @@ def give_up(name: str):
 
 
 def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
-    """The page of a set: one file of HTML that runs nothing and asks no host.
+    """Return the page of a set: one HTML file without scripts or network access.
 
-    ``lab`` is the address at which JupyterLab opens the course's folder, by default as seen from
-    ``/roofline/answers/psN`` of the same server. Raises ValueError for an unknown set, and
-    PermissionError while its answers may not be shown.
+    ``lab`` is the address at which JupyterLab opens the course folder, by default relative to
+    ``/roofline/answers/psN`` on the same server. Raises ValueError for an unknown set, and
+    PermissionError while its answers are not available.
     """
-    found = course.set(name)
+    problem_set = course.set(name)
     if not may_be_shown(course, name):
         raise PermissionError(sentence("answers.not-yet", name=name))
-    # The latest answer of a notebook: a review asks with other figures.
-    latest = {each.question: each for each in answers.read_answers()[0] if not each.again}
-    texts, models = _read_texts(course, found), _read_model_answers(course).get(name, {})
+    # Only answers in notebooks count, since a review has other figures.
+    latest = latest_answers(answers.read_answers()[0])
+    texts, models = _read_texts(course, problem_set), _read_model_answers(course).get(name, {})
     parts = [
-        _paragraph_part(each, texts, models) if each.paragraph
-        else _question_part(each, latest.get(each.id))
-        for each in found.questions
+        _paragraph_part(question, texts, models) if question.paragraph
+        else _question_part(question, latest.get(question.id))
+        for question in problem_set.questions
     ]  # fmt: skip
-    for asks, part in zip(found.questions, parts, strict=True):
-        if asks.lesson:
-            part["lesson"] = link_in_lab(course, asks.lesson, lab)
+    for question, part in zip(problem_set.questions, parts, strict=True):
+        if question.lesson:
+            part["lesson"] = link_in_lab(course, question.lesson, lab)
     language = os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE)
     template = make_environment().get_template("answers.html.j2")
-    return template.render(language=language, set=found, parts=parts)
+    return template.render(language=language, set=problem_set, parts=parts)
 
 
 def _question_part(asks, latest):
-    """A question that is checked, with the latest answer to it, if there is one."""
     question = load_questions()[asks.id]
     if latest and latest.me:
         question = find_variant(asks.id, latest.me)
@@ -108,7 +107,6 @@ def _question_part(asks, latest):
 
 
 def _paragraph_part(asks, texts, models):
-    """A paragraph that a person reads."""
     return _common_part(asks) | {
         "state": "unread",
         "stands": sentence("answers.person"),
@@ -133,7 +131,7 @@ def _state_of(credit):
 
 
 def _read_kept_answer(question, text):
-    """A kept answer as a value that is read, or as code."""
+    """Return a kept answer as a formatted value and as code, one of which is ""."""
     if re.match(r"def |async def |@|[^'\"]*\blambda\b", text):
         return "", text
     try:
@@ -144,18 +142,17 @@ def _read_kept_answer(question, text):
     return format_answer(question, value), ""
 
 
-def _read_texts(course, found):
-    """The text of each cell of a set, by the cell's id; nothing where its notebook is not there."""
+def _read_texts(course, problem_set):
+    """Return the text of each cell of a set by its id; {} without the notebook."""
     try:
-        cells = nbformat.read(course.root / found.file, as_version=4).cells
+        cells = nbformat.read(course.root / problem_set.file, as_version=4).cells
     except (OSError, ValueError):
         return {}
     return {cell.id: re.sub(r"^#+ .*", "", cell.source) for cell in cells if "id" in cell}
 
 
 def _read_model_answers(course):
-    """The model answers of each set by the ids of their cells; none in a class's kit."""
-    # In a folder of links they lie beside what the links lead to.
+    # If the course folder has links, the file is next to their targets.
     path = (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -165,12 +162,12 @@ def _render_markdown(text):
 
 
 def _read_given_up():
-    """The sets that were given up; what cannot be read in the file counts for nothing."""
+    """Return the sets that were given up; unreadable lines are skipped."""
     file = answers.file_path()
     if file is None or not (kept := file.with_name(GIVEN_UP_FILE)).is_file():
         return set()
-    found = set()
+    names = set()
     for line in kept.read_text(encoding="utf-8", errors="replace").splitlines():
         with contextlib.suppress(ValueError, TypeError, KeyError):
-            found.add(json.loads(line)["set"])
-    return found
+            names.add(json.loads(line)["set"])
+    return names

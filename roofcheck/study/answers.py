@@ -1,8 +1,8 @@
-"""The student's own file: which questions were answered, when, and how well.
+"""The student's own file of answers: questions, times and credits.
 
 Each answer is a line of JSON in ``~/.roofkit/answers.jsonl``, or in the file that the environment
-variable ROOFKIT_ANSWERS names; where that is set to nothing, nothing is kept. The file is the
-student's: nobody collects it, and it can be read, edited and deleted at any time.
+variable ROOFKIT_ANSWERS names; if that is empty, no answers are kept. The file is the student's:
+nobody collects it, and the student can edit or delete it at any time.
 """
 
 import inspect
@@ -16,16 +16,16 @@ from pathlib import Path
 from roofcheck.sentences import sentence
 
 FILE_VARIABLE = "ROOFKIT_ANSWERS"
-# A function is kept with its code: the longest schedules of the puzzles take 3,000 characters.
+# Functions are kept as code, and the longest schedules of the puzzles have 3,000 characters.
 LONGEST = 6_000
 
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """One answer: when, to which question, the share of the points, and what was written.
+    """One answer to a question, with its time and its share of the points.
 
-    ``again`` counts the reviews of that question up to this one; 0 is an answer in a notebook.
-    ``said`` is what the check said, ``me`` whose figures the question had, if they were someone's.
+    ``again`` counts the reviews of the question up to this one; 0 is an answer in a notebook.
+    ``said`` is the check's message, ``me`` the student whose figures the question had, or "".
     """
 
     time: datetime
@@ -39,35 +39,35 @@ class KeptAnswer:
 
 
 def file_path():
-    """Where answers are kept, or None."""
-    named = os.environ.get(FILE_VARIABLE)
-    if named == "":
+    """Return the path of the answers file, or None if no answers are kept."""
+    path = os.environ.get(FILE_VARIABLE)
+    if path == "":
         return None
-    return Path(named or Path.home() / ".roofkit" / "answers.jsonl")
+    return Path(path or Path.home() / ".roofkit" / "answers.jsonl")
 
 
 def keep_answer(question_id, verdict, answer, again=0, me=""):
-    """Write an answer down, unless the latest of its question is the same.
+    """Append an answer to the file, unless the question's latest answer is the same.
 
-    Returns what to say if it could not be written, else "".
+    Returns "", or a sentence if the file could not be written.
     """
     if verdict.state not in ("right", "partly", "wrong"):
         return ""
-    written = _answer_as_text(answer)
-    made = KeptAnswer(
-        datetime.now().astimezone(), question_id, verdict.credit, written, verdict.slips, again,
+    text = _answer_as_text(answer)
+    new = KeptAnswer(
+        datetime.now().astimezone(), question_id, verdict.credit, text, verdict.slips, again,
         said=verdict.message, me=me,
     )  # fmt: skip
     try:
         if (file := file_path()) is None:
             return ""
-        latest = [each for each in read_answers()[0] if each.question == question_id][-1:]
-        if [(each.answer, each.again, each.me) for each in latest] == [(written, again, me)]:
+        latest = [kept for kept in read_answers()[0] if kept.question == question_id][-1:]
+        if [(kept.answer, kept.again, kept.me) for kept in latest] == [(text, again, me)]:
             return ""
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
-            # One write, so that two notebooks at once do not mix their lines.
-            out.write(json.dumps(asdict(made), default=str, ensure_ascii=False) + "\n")
+            # A single write keeps the lines of two notebooks apart.
+            out.write(json.dumps(asdict(new), default=str, ensure_ascii=False) + "\n")
     except (OSError, RuntimeError) as error:
         # RuntimeError: this user has no home folder.
         return sentence("grade.not-kept", error=error)
@@ -75,10 +75,9 @@ def keep_answer(question_id, verdict, answer, again=0, me=""):
 
 
 def _answer_as_text(answer):
-    """An answer as text: a function by its code."""
     try:
         return _shorten(textwrap.dedent(inspect.getsource(answer)).strip())
-    except Exception:  # anything but a function of the notebook
+    except Exception:  # not a function of the notebook
         pass
     try:
         return _shorten(repr(answer))
@@ -91,17 +90,17 @@ def _shorten(text):
 
 
 def read_answers():
-    """Every answer kept, oldest first, and how many lines could not be read."""
+    """Return every kept answer, oldest first, and the number of unreadable lines."""
     file = file_path()
     if file is None or not file.is_file():
         return [], 0
-    found, unreadable = [], 0
+    kept, unreadable = [], 0
     for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
             record = json.loads(line)
             record["time"] = datetime.fromisoformat(record["time"]).astimezone()
             record["slips"] = tuple(record["slips"])
-            found.append(KeptAnswer(**record))
+            kept.append(KeptAnswer(**record))
         except (ValueError, TypeError, KeyError):
             unreadable += 1
-    return sorted(found, key=lambda each: each.time), unreadable
+    return sorted(kept, key=lambda answer: answer.time), unreadable

@@ -1,8 +1,7 @@
-"""What a lecture or problem set calls: check an answer, note a guess, reveal what was guessed.
+"""The functions that notebooks call: check an answer, note a guess, reveal the guessed value.
 
 Nothing here prints a solution, raises on a student's answer or writes to stderr, which nbgrader
-would count as a failure. Answers and guesses are remembered while the kernel lives: hints come on
-repeated tries, and a reveal says what was guessed.
+would count as a failure. The kernel remembers answers and guesses, for hints and reveals.
 """
 
 import contextlib
@@ -26,33 +25,32 @@ from roofcheck.tables.variants import find_variant, is_nobody, judge_variant
 from roofkit._html import start_with_blank_line, subscript_times
 from rooflab import palette
 
-# A message quotes what the student wrote, which has no limit of its own.
+# A message can quote what the student wrote, which has no limit.
 LONGEST_MESSAGE = 600
 LONGEST_REVEAL = 200
 LONGEST_ME = 80
-# A guess within the first factor is as good as right, one within the second is a little off, and
-# from the third on it is probably in another unit.
+# A guess within the first factor counts as right and within the second as a little off. From the
+# third on it is probably in another unit.
 CLOSE_FACTOR, NEAR_FACTOR, FAR_FACTOR = 1.05, 1.5, 500
 
-# Stands in place of ``me`` where a question is asked as it is written.
+# The default of ``me``: the question's own figures.
 AS_WRITTEN = "the figures as written"
-# Where answers count, functions meet cases that nobody has seen. A regrading names its seed.
+# In grading, functions get cases that nobody has seen. A regrading passes its seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
 _guesses: dict[str, GivenNumber] = {}
 _tries: dict[str, int] = {}
 _grades: dict[str, "Grade"] = {}
 
-# The states of an answer that counts; others ask for one, or for another.
+# The states of an answer that counts; the other states ask for an answer.
 COUNTING_STATES = ("right", "partly", "wrong")
 
 
 class Grade(float):
     """Points as a float whose notebook display is the feedback.
 
-    Its repr is a plain float, which is what nbgrader reads; its HTML is what a student sees.
-    ``verdict`` holds the credit, the message and the names of the slips. ``question``, if it has
-    one, is the question whose answer is derived below it.
+    Its repr is a plain float for nbgrader; students see its HTML. ``verdict`` holds the credit, the
+    message and the names of the slips. If it has a ``question``, it shows that answer's derivation.
     """
 
     def __new__(cls, verdict, points, question=None):
@@ -88,7 +86,7 @@ class Grade(float):
 
 
 class RevealedAnswer:
-    """An answer beside the guess that was noted for it."""
+    """An answer shown with the student's guess."""
 
     def __init__(self, message):
         self.message = message
@@ -101,13 +99,13 @@ class RevealedAnswer:
 
 
 def check(question_id, answer=..., me=AS_WRITTEN):
-    """Judge an answer to a question of the table, or to the variant of it that is ``me``'s.
+    """Judge an answer to a question, or to the variant for the student ``me``.
 
     Returns a Grade of 0 to the question's points. From the second wrong answer on, the message
-    ends on a hint. Raises ValueError only for an unknown question, with the nearest names.
+    ends with a hint. Raises ValueError only for an unknown question, with the nearest names.
 
-    Answers are kept for ``review``, except where nbgrader runs the check; there a function is also
-    called with arguments that were drawn then.
+    Answers are kept for ``review``, unless nbgrader runs the check. In grading, functions also get
+    new arguments.
 
     >>> print(check("l02.ridge", 240))
     Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
@@ -116,8 +114,8 @@ def check(question_id, answer=..., me=AS_WRITTEN):
     question, verdict = judge_answer(
         question_id, answer, me, SEED if graded == "autograde" else None
     )
-    whose = "" if me is AS_WRITTEN else str(me)[:LONGEST_ME]
-    kept = "" if graded else answers.keep_answer(question_id, verdict, answer, me=whose)
+    student = "" if me is AS_WRITTEN else str(me)[:LONGEST_ME]
+    kept = "" if graded else answers.keep_answer(question_id, verdict, answer, me=student)
     hint = _next_hint(question_id, question, verdict)
     grade = Grade(verdict.with_sentence(hint).with_sentence(kept), question.points)
     _grades[question_id] = grade
@@ -125,9 +123,9 @@ def check(question_id, answer=..., me=AS_WRITTEN):
 
 
 def judge_answer(question_id, answer, me=AS_WRITTEN, seed=None):
-    """The question that was asked of ``me``, and the Verdict on an answer to it.
+    """Return the question for ``me``, and the Verdict on an answer to it.
 
-    Where it counts there is a ``seed``, from which functions and schedules get further cases.
+    In grading, ``seed`` draws further cases for functions and schedules.
     """
     question = find_question(question_id)
     if me is AS_WRITTEN and seed is not None:
@@ -141,15 +139,15 @@ def judge_answer(question_id, answer, me=AS_WRITTEN, seed=None):
 
 
 def latest_grades():
-    """The latest Grade of each question that was checked since the kernel started, by id."""
+    """Return the latest Grade of each question checked in this kernel, by id."""
     return dict(_grades)
 
 
 def predict(question_id, guess=...):
-    """Note a guess before the answer is shown: how far off it is, in which direction.
+    """Note a guess before the answer is shown, and say roughly how far off it is.
 
     Returns a Grade of 0 points: a guess is never wrong. Raises ValueError for an unknown question
-    or one that asks for no number.
+    or one that doesn't ask for a number.
     """
     question = _find_number_question(question_id)
     if is_missing(guess):
@@ -158,11 +156,11 @@ def predict(question_id, guess=...):
 
 
 def reveal(question_id, value):
-    """The answer, as computed in the cell, beside the guess that ``predict`` noted.
+    """Show the answer that the cell computed, with the guess that ``predict`` noted.
 
-    Returns an object that shows "You said 5 ms; it is 1.01 ms.", and of a guess that one mistake
-    gives, which one. Raises ValueError if ``value``, in the question's unit, is not what the
-    question table computes: the lecture and its table differ.
+    Returns an object that shows "You said 5 ms; it is 1.01 ms." and, if one mistake explains the
+    guess, names it. Raises ValueError if ``value``, in the question's unit, differs from the
+    question table, because then the lecture is wrong.
 
     >>> reveal("l02.ridge", 197e12 / 819e9)
     It is 240.5 FLOP/byte.
@@ -173,34 +171,30 @@ def reveal(question_id, value):
             f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
         )
     answer = units.format_value(float(value), question.unit)
-    given = _guesses.get(question_id)
-    if given is None:
+    guess = _guesses.get(question_id)
+    if guess is None:
         return RevealedAnswer(sentence("reveal.answer", answer=answer))
-    guess = units.format_value(given.value, question.unit)
-    if (
-        _guess_factor(given, question) >= CLOSE_FACTOR
-        and question.known_slips.remark_if_right([given]) is None
-    ):
-        found = question.known_slips.diagnose([given])
-        # What several mistakes give is no sign of one of them.
-        if found and len(found.names) == 1:
-            message = sentence(
-                "reveal.diagnosed", guess=guess, message=found.message, answer=answer
-            )
+    text, slips = units.format_value(guess.value, question.unit), question.known_slips
+    if _guess_factor(guess, question) >= CLOSE_FACTOR and slips.remark_if_right([guess]) is None:
+        diagnosis = slips.diagnose([guess])
+        # A value that several mistakes give points to none of them.
+        if diagnosis and len(diagnosis.names) == 1:
+            words = {"guess": text, "message": diagnosis.message, "answer": answer}
+            message = sentence("reveal.diagnosed", **words)
             if len(message) <= LONGEST_REVEAL:
                 return RevealedAnswer(message)
-    return RevealedAnswer(sentence("reveal.beside", guess=guess, answer=answer))
+    return RevealedAnswer(sentence("reveal.beside", guess=text, answer=answer))
 
 
 def _find_number_question(question_id):
     question = find_question(question_id)
     if not isinstance(question, Number):
-        raise ValueError(f"{question_id} asks for no single number; use check()")
+        raise ValueError(f"{question_id} doesn't ask for a single number; use check()")
     return question
 
 
 def judge_quietly(judge, *arguments):
-    """Run a judgement so that nothing a student's code prints to stderr or raises gets out."""
+    """Run a judgement and catch what a student's code raises or prints to stderr."""
     stderr = io.StringIO()
     try:
         with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
@@ -211,13 +205,15 @@ def judge_quietly(judge, *arguments):
     except BaseException as error:
         verdict = Verdict(0, sentence("unread.raised", error=error_text(error)))
         caught = []
-    said = [f"{each.category.__name__}: {error_message(each.message)}" for each in caught[:1]]
-    said += map(error_message, stderr.getvalue().strip().splitlines()[-1:])
-    return verdict.with_sentence(sentence("grade.warned", warning="; ".join(said)) if said else "")
+    notes = [f"{note.category.__name__}: {error_message(note.message)}" for note in caught[:1]]
+    notes += map(error_message, stderr.getvalue().strip().splitlines()[-1:])
+    return verdict.with_sentence(
+        sentence("grade.warned", warning="; ".join(notes)) if notes else ""
+    )
 
 
 def _next_hint(question_id, question, verdict):
-    """What helps after several wrong answers, the same one or not: what matters, then how."""
+    """Count a wrong answer, and return the next hint or ""."""
     if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
     _tries[question_id] = tries = _tries.get(question_id, 0) + 1
@@ -226,30 +222,23 @@ def _next_hint(question_id, question, verdict):
 
 def _compare_guess(question_id, question, guess):
     try:
-        given = read_number(guess, question.unit, question.figure)
+        number = read_number(guess, question.unit, question.figure)
     except UnreadableError as error:
         return unreadable_verdict(error)
-    if not given.value > 0:
+    if not number.value > 0:
         return Verdict(0, sentence("guess.none"))
-    _guesses[question_id] = given
-    ratio, off = given.value / question.reference(), _guess_factor(given, question)
-    # The direction, not the factor: that would be the answer.
-    said = (
-        "close"
-        if off < CLOSE_FACTOR
-        else "near"
-        if off < NEAR_FACTOR
-        else "far"
-        if off < FAR_FACTOR
-        else "unit"
-    )
-    if math.isinf(given.value) or units.DIMENSIONS[question.unit] == "ratio":
-        said = "far" if said == "unit" else said
+    _guesses[question_id] = number
+    ratio, factor = number.value / question.reference(), _guess_factor(number, question)
+    # Only the direction is said, because the factor would give the answer away.
+    limits = {"close": CLOSE_FACTOR, "near": NEAR_FACTOR, "far": FAR_FACTOR}
+    key = next((name for name, limit in limits.items() if factor < limit), "unit")
+    if key == "unit" and (math.isinf(number.value) or units.DIMENSIONS[question.unit] == "ratio"):
+        key = "far"
     words = {"way": word_direction(ratio), "unit": units.format_unit(question.unit)}
-    return Verdict(0, sentence(f"guess.{said}", **words), "guess")
+    return Verdict(0, sentence(f"guess.{key}", **words), "guess")
 
 
-def _guess_factor(given, question):
-    """The factor between a guess and the answer, at least 1."""
-    ratio = given.value / question.reference()
+def _guess_factor(guess, question):
+    """Return the factor between a guess and the answer, at least 1."""
+    ratio = guess.value / question.reference()
     return max(ratio, 1 / ratio)

@@ -1,4 +1,4 @@
-"""How far a student is, by the answers that are kept: in lectures, in sets, and where to go on."""
+"""A student's progress by the kept answers: in each lecture and set, and where to continue."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ RIGHT, MISSED, OPEN = "right", "missed", "open"
 
 @dataclass(frozen=True)
 class PartProgress:
-    """How a lecture or problem set stands: the latest answer to each of its questions counts.
+    """Progress in a lecture or problem set, by the latest answer to each question.
 
     Parameters
     ----------
-    marks : "right", "missed" or "open" for each question that is checked, in order
-    earned, points : of those questions; what a person reads is in neither
-    touched : when one of them was last answered, or None
+    marks : "right", "missed" or "open" for each checked question, in order
+    earned, points : of those questions, without the ones that a person grades
+    last_answered : when one of them was last answered, or None
     """
 
     marks: tuple[str, ...]
@@ -30,28 +30,28 @@ class PartProgress:
 
     @property
     def asked_count(self) -> int:
-        """How many questions there are."""
+        """The number of questions."""
         return len(self.marks)
 
     @property
     def right_count(self) -> int:
-        """How many were answered right."""
+        """The number of right answers."""
         return self.marks.count(RIGHT)
 
     @property
     def missed_count(self) -> int:
-        """How many were answered, and are not right."""
+        """The number of answers that are not right."""
         return self.marks.count(MISSED)
 
     @property
     def answered_count(self) -> int:
-        """How many were answered."""
+        """The number of answers."""
         return self.right_count + self.missed_count
 
 
 @dataclass(frozen=True)
 class LastPlace:
-    """Where a question was last answered: its lecture or set, its cell ("" if not found), when."""
+    """The lecture or set, the cell ("" if not found) and the time of the last answer."""
 
     part: Lecture | ProblemSet
     cell: str
@@ -59,55 +59,55 @@ class LastPlace:
 
 
 def latest_answers(kept: Iterable[KeptAnswer]) -> dict[str, KeptAnswer]:
-    """The latest answer to each question that was given in a notebook, and not in a review."""
-    return {each.question: each for each in kept if not each.again}
+    """Return the latest answer to each question, without those given in review."""
+    return {answer.question: answer for answer in kept if not answer.again}
 
 
 def measure_lecture(lecture: Lecture, latest: Mapping[str, KeptAnswer]) -> PartProgress:
-    """How a lecture stands, by the latest answers; it has no points."""
+    """Return the progress in a lecture, which has no points."""
     return _measure_part(dict.fromkeys(lecture.asks, 0.0), latest)
 
 
-def measure_set(found: ProblemSet, latest: Mapping[str, KeptAnswer]) -> PartProgress:
-    """How a problem set stands, by the latest answers; its paragraphs are not counted."""
-    return _measure_part(
-        {each.id: each.points for each in found.questions if not each.paragraph}, latest
-    )
+def measure_set(problem_set: ProblemSet, latest: Mapping[str, KeptAnswer]) -> PartProgress:
+    """Return the progress in a problem set, without its paragraphs."""
+    checked = [question for question in problem_set.questions if not question.paragraph]
+    return _measure_part({question.id: question.points for question in checked}, latest)
 
 
 def _measure_part(points, latest):
-    found = {each: latest[each] for each in points if each in latest}
-    credit = {each: min(max(given.credit, 0.0), 1.0) for each, given in found.items()}
+    answers = {name: latest[name] for name in points if name in latest}
+    credit = {name: min(max(answer.credit, 0.0), 1.0) for name, answer in answers.items()}
     return PartProgress(
         marks=tuple(
-            OPEN if each not in found else RIGHT if credit[each] == 1 else MISSED for each in points
+            OPEN if name not in credit else RIGHT if credit[name] == 1 else MISSED
+            for name in points
         ),
-        earned=sum(credit[each] * points[each] for each in found),
+        earned=sum(credit[name] * points[name] for name in credit),
         points=sum(points.values()),
-        last_answered=max((given.time for given in found.values()), default=None),
+        last_answered=max((answer.time for answer in answers.values()), default=None),
     )
 
 
 def find_last_place(course: Course, latest: Mapping[str, KeptAnswer]) -> LastPlace | None:
-    """The place of the answer that was given last, of those to questions of the course."""
+    """Return the place of the latest answer to a question of the course, or None."""
     parts = {name: lecture for lecture in course.lectures for name in lecture.asks}
-    parts |= {each.id: found for found in course.sets for each in found.questions}
-    given = [each for each in latest.values() if each.question in parts]
-    if not given:
+    parts |= {question.id: part for part in course.sets for question in part.questions}
+    answers = [answer for answer in latest.values() if answer.question in parts]
+    if not answers:
         return None
-    last = max(given, key=lambda each: each.time)
+    last = max(answers, key=lambda answer: answer.time)
     part = parts[last.question]
     return LastPlace(part, _find_cell(course.root / part.file, last.question), last.time)
 
 
 def _find_cell(file, question):
-    """The id of the cell of a notebook that checks a question, or ""."""
+    """Return the id of the cell that checks a question, or ""."""
     try:
         cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
         for cell in cells:
-            one = question_call("".join(cell["source"])) if cell["cell_type"] == "code" else None
-            if one and one.call == "check" and one.question == question:
+            call = question_call("".join(cell["source"])) if cell["cell_type"] == "code" else None
+            if call and call.call == "check" and call.question == question:
                 return cell.get("id", "")
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # a notebook that is gone or damaged is opened at its top
+        pass  # a missing or damaged notebook opens at its top
     return ""

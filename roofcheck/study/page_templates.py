@@ -1,6 +1,6 @@
-"""The form that pages of answers share: a student's feedback, and answers for who learns alone.
+"""The shared templates of feedback pages and of answer pages for self-study.
 
-Each is one file that runs nothing and asks no host.
+Each page is one HTML file without scripts or network access.
 """
 
 import re
@@ -19,34 +19,34 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def make_environment(*folders: Path) -> Environment:
-    """Where templates of these folders are found that build on ``page.html.j2``."""
-    made = Environment(
+    """Return an environment for templates in these folders, which extend ``page.html.j2``."""
+    environment = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]), autoescape=True, undefined=StrictUndefined
     )
-    made.globals |= {"say": sentence, "style": page_style}
-    return made
+    environment.globals |= {"say": sentence, "style": page_style}
+    return environment
 
 
 def page_style() -> Markup:
-    """The style of a page, with the colours of light and dark."""
+    """Return the style of a page, with colours for light and dark."""
     return Markup(css_rules(SYSTEM_DARK) + (TEMPLATES / "page.css").read_text(encoding="utf-8"))
 
 
 def read_sources() -> list[str]:
-    """The texts of all that pages share, from which it follows whether one is out of date."""
+    """Return the texts of all shared files; a page is out of date if they change."""
     return [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.iterdir())]
 
 
 @dataclass(frozen=True)
 class Link:
-    """Words, and the address that they lead to; "" where there is none."""
+    """The words of a link and its address, or ""."""
 
     words: str
     address: str = ""
 
 
 def link_on_site(course: Course, lesson: Lesson) -> Link:
-    """A lecture's section by name, on the pages that the teacher published, if there are such."""
+    """Link to a lecture's section on the published pages, if there are any."""
     site = course.term.site
     page = f"{site}/lectures/{Path(_find_lecture(course, lesson).file).stem}.html"
     return Link(
@@ -55,13 +55,13 @@ def link_on_site(course: Course, lesson: Lesson) -> Link:
 
 
 def link_in_lab(course: Course, lesson: Lesson, lab: str) -> Link:
-    """A lecture's cell in JupyterLab; ``lab`` is where that opens the course's folder."""
+    """Link to a lecture's cell in JupyterLab, which opens the course folder at ``lab``."""
     file = _find_lecture(course, lesson).file
     return Link(_name_lesson(course, lesson), f"{lab}{file}#cell-id={lesson.cell}")
 
 
 def heading_anchor(heading: str) -> str:
-    """What a page of the site calls the place of a heading, as Sphinx does.
+    """Return the anchor of a heading on the site, as Sphinx makes it.
 
     >>> heading_anchor("Half-worked: y ← a·x + y")
     'half-worked-y-ax-y'
@@ -71,7 +71,7 @@ def heading_anchor(heading: str) -> str:
 
 
 def _find_lecture(course, lesson):
-    return next(each for each in course.lectures if each.id == lesson.lecture)
+    return next(lecture for lecture in course.lectures if lecture.id == lesson.lecture)
 
 
 def _name_lesson(course, lesson):

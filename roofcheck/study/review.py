@@ -1,4 +1,4 @@
-"""Missed questions, asked again with new figures after growing gaps."""
+"""Ask missed questions again, with new figures and at growing intervals."""
 
 import functools
 from collections.abc import Collection
@@ -14,15 +14,15 @@ from roofcheck.tables.catalogue import load_questions
 
 # Days until a question comes back: the next gap after a right answer, the first after a wrong one.
 GAPS = (1, 3, 7, 21, 60)
-# So many questions are asked on a day.
+# The most questions asked in a day.
 MOST_A_DAY = 10
-# So many draws are tried for figures that are not the notebook's.
+# The most draws tried for figures that are not the notebook's.
 TRIES = 10
 
 
 @dataclass(frozen=True)
 class Due:
-    """A missed question, when it comes back, and how often it was reviewed and was right since."""
+    """A missed question, when it comes back, its reviews, and its right answers since."""
 
     question_id: str
     when: date
@@ -31,22 +31,21 @@ class Due:
 
     @functools.cached_property
     def seed(self) -> str:
-        """What this review's figures, and the order of its options, are drawn by.
+        """The seed of this review's figures and of the order of its options.
 
-        The figures are not those of the notebook, where there are others.
+        The figures differ from the notebook's if the question has others.
         """
-        written = load_questions()[self.question_id]
-        seed, shown = (
+        original = load_questions()[self.question_id]
+        first, text = (
             f"{self.question_id}, review {self.reviews}",
-            question_page.as_text(written, ""),
+            question_page.as_text(original, ""),
         )
-        tries = (f"{seed}, again {number}" if number else seed for number in range(TRIES))
-        fresh = (
-            each
-            for each in tries
-            if question_page.as_text(written.with_new_figures(each), "") != shown
-        )
-        return next(fresh, seed) if written.has_new_figures else seed
+        if not original.has_new_figures:
+            return first
+        for seed in (first, *(f"{first}, again {number}" for number in range(1, TRIES))):
+            if question_page.as_text(original.with_new_figures(seed), "") != text:
+                return seed
+        return first
 
     @functools.cached_property
     def question(self) -> Question:
@@ -55,12 +54,12 @@ class Due:
 
     @property
     def draft(self) -> str:
-        """The head of the function that is asked for, which begins an answer; "" for others."""
+        """The head of the function to write; "" for other questions."""
         return typed_answers.function_head(self.question)
 
     @property
     def html(self) -> str:
-        """The question, what it needs beside it and the answer's format, for a page."""
+        """The question, its context and the answer's format, for a page."""
         return question_page.as_html(self.question, self.seed)
 
     def __repr__(self):
@@ -71,7 +70,7 @@ class Due:
 
 
 class NothingDue:
-    """Nothing is asked now, and when something will be."""
+    """Says that nothing is due now, and when the next question is."""
 
     def __init__(self, later):
         self._later = later
@@ -87,25 +86,24 @@ class NothingDue:
 
 
 def schedule():
-    """Every question that was ever missed and is not yet learned, by when it comes back."""
+    """Return every question that was missed and is not yet learned, by date."""
     missed = {}
-    for each in answers.read_answers()[0]:
-        before, day = missed.get(each.question), each.time.date()
-        if not _is_reviewed(each.question) or not (each.again or before or each.credit < 1):
+    for answer in answers.read_answers()[0]:
+        name, day = answer.question, answer.time.date()
+        before = missed.get(name)
+        if not _is_reviewed(name) or not (answer.again or before or answer.credit < 1):
             continue
-        if each.credit == 1 and not each.again:
-            # Mending a missed answer in the lecture does not count as a review. But where a
-            # question has no other figures, it would be the same question on the next morning.
-            if (
-                before.when == day + timedelta(days=GAPS[0])
-                and not load_questions()[each.question].has_new_figures
-            ):
-                missed[each.question] = replace(before, when=day + timedelta(days=GAPS[1]))
+        if answer.credit == 1 and not answer.again:
+            # Correcting a missed answer in the notebook is no review. But without other figures,
+            # the same question would come back on the next morning.
+            is_next_day = before.when == day + timedelta(days=GAPS[0])
+            if is_next_day and not load_questions()[name].has_new_figures:
+                missed[name] = replace(before, when=day + timedelta(days=GAPS[1]))
             continue
-        step = before.step + 1 if before and each.credit == 1 else 0
+        step = before.step + 1 if before and answer.credit == 1 else 0
         when = day + timedelta(days=GAPS[step]) if step < len(GAPS) else None
-        reviews = each.again or (before.reviews if before else 0)
-        missed[each.question] = Due(each.question, when, reviews, step)
+        reviews = answer.again or (before.reviews if before else 0)
+        missed[name] = Due(name, when, reviews, step)
     return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
 
 
@@ -115,65 +113,59 @@ def _is_reviewed(question_id):
 
 
 def due_now(everything: bool = False) -> list[Due]:
-    """The questions that come back today or should have before, those most overdue first.
+    """Return the questions that are due today, the most overdue first.
 
-    Those that were reviewed today already and these are at most MOST, or ``everything`` there is.
+    With those already reviewed today they are at most MOST_A_DAY, unless ``everything``.
     """
     today = date.today()
-    found = [due for due in schedule() if due.when <= today]
+    questions = [due for due in schedule() if due.when <= today]
     if everything:
-        return found
-    done = {
-        each.question
-        for each in answers.read_answers()[0]
-        if each.again and each.time.date() == today
-    }
-    return found[: max(MOST_A_DAY - len(done), 0)]
+        return questions
+    reviews = (answer for answer in answers.read_answers()[0] if answer.again)
+    done = {answer.question for answer in reviews if answer.time.date() == today}
+    return questions[: max(MOST_A_DAY - len(done), 0)]
 
 
 def next_due(skipped: Collection[str] = (), everything: bool = False) -> Due | None:
-    """The question that review asks next, without those of the ids ``skipped``; None if none is.
+    """Return the next question that is due and not in ``skipped``, or None.
 
-    ``everything`` goes on when a day's questions are done. A page that asks takes of it
-    ``question_id``, ``html`` (with the answer's format and what stands beside the question), and
-    ``draft``: where it is not "", the answer is a function, for which the page has a box of several
-    lines that begins with it. ``answer_text`` takes what is typed.
+    ``everything`` goes beyond a day's questions. A page shows its ``html`` and, if ``draft`` is not
+    "", a box of several lines that starts with it; then the answer is a function.
     """
     return next((due for due in due_now(everything) if due.question_id not in skipped), None)
 
 
 def answer_text(question_id: str, text: str) -> Grade | None:
-    """Judge a text as the answer to a question that is due, keep it, and say when it comes back.
+    """Judge a text as the answer to a due question, keep it, and return a Grade.
 
-    Gives a Grade: ``verdict.state`` is right, partly or wrong where the answer counts; otherwise,
-    as for an empty text or code with a typing error, nothing is kept and the question stays due.
-    ``_repr_html_()`` shows it, with the derivation where it was not right. None if the question is
-    not due (any more), as in a page that was open for long. A function may take some seconds, in a
-    process of its own.
+    ``verdict.state`` is right, partly or wrong if the answer counts. Otherwise, as for empty text or
+    a syntax error, nothing is kept and the question stays due. Returns None if the question is
+    not due any more, as on a page left open. A function runs in its own process, which may take
+    seconds.
     """
     due = next((due for due in due_now(everything=True) if due.question_id == question_id), None)
     return due and answer_due(due, text)
 
 
 def review(answer=...):
-    """The next missed question that is due, with new figures; with an answer, its judgement.
+    """Return the next due question with new figures or, given an answer, the Grade for it.
 
-    A question that was missed comes back after a day, then, while it is answered right, after 3, 7,
-    21 and 60 days; a wrong answer starts anew, and shows the derivation. ``python -m roofcheck
-    review`` asks the same.
+    A missed question comes back after a day and then, while the answers are right, after 3, 7, 21
+    and 60 days. A wrong answer starts over and shows the derivation. ``python -m roofcheck review``
+    asks the same questions.
     """
-    found = due_now()
-    if not found:
+    questions = due_now()
+    if not questions:
         return NothingDue(schedule())
     if answer is ... or answer is None:
-        return found[0]
-    return answer_due(found[0], answer)
+        return questions[0]
+    return answer_due(questions[0], answer)
 
 
 def answer_due(due, answer):
-    """Judge the answer to a question that is due, keep it, and say when it comes back: a Grade.
+    """Judge the answer to a due question, keep it, and return a Grade.
 
-    One that is not right has the derivation of this draw below it.
+    If the answer is not right, the Grade shows the derivation with these figures.
     """
     question = due.question
     if isinstance(answer, str):
@@ -183,13 +175,12 @@ def answer_due(due, answer):
     if verdict.state not in COUNTING_STATES:
         return Grade(verdict, 0)
     failed = answers.keep_answer(due.question_id, verdict, answer, due.reviews + 1)
-    after = [each for each in schedule() if each.question_id == due.question_id]
-    said = verdict.with_sentence(failed or _word_return(due.question_id, verdict, after))
-    return Grade(said, 0, question if verdict.credit < 1 else None)
+    after = [entry for entry in schedule() if entry.question_id == due.question_id]
+    verdict = verdict.with_sentence(failed or _word_return(due.question_id, verdict, after))
+    return Grade(verdict, 0, question if verdict.credit < 1 else None)
 
 
 def _word_return(question_id, verdict, after):
-    """When a question comes back that was just answered; ``after`` is its schedule by now."""
     if not after:
         return sentence("review.done")
     day = after[0].when

@@ -1,4 +1,4 @@
-"""How far one is with a problem set."""
+"""The progress in a problem set, as one line."""
 
 import contextlib
 import html
@@ -13,7 +13,7 @@ from roofkit._html import start_with_blank_line
 
 
 class Progress:
-    """A line: answered, right, points so far, the time left to hand in."""
+    """A line with the answers, the points so far, and the time left."""
 
     def __init__(self, line):
         self._line = line
@@ -26,11 +26,11 @@ class Progress:
 
 
 def progress(name, due=None):
-    """How many of a problem set's questions are answered and right, and the points so far.
+    """Return a problem set's counts of answers and right answers, and the points so far.
 
-    ``due`` is when to hand in, such as "2027-01-31 18:00", local time unless it names an offset;
-    without one it is what course/term.toml says, if the notebook lies in a course.
-    Raises ValueError for an unknown set and for a time that cannot be read.
+    ``due`` is the due time, such as "2027-01-31 18:00", local unless it has an offset; the default
+    is the set's time in course/term.toml, if there is one. Raises ValueError for an unknown set and
+    for a time that cannot be read.
 
     >>> repr(progress("ps1")).partition("so far. ")[2]
     'Questions that a person grades come on top.'
@@ -40,16 +40,16 @@ def progress(name, due=None):
 
 
 def format_progress(name, known):
-    """The line for these Grades by question, of which those of other sets do not count."""
-    asked = questions_of_set(name)
-    known = {each: grade for each, grade in known.items() if each in asked}
+    """Return the line for these Grades by question id; other sets' are ignored."""
+    questions = questions_of_set(name)
+    known = {question: grade for question, grade in known.items() if question in questions}
     return sentence(
         "progress.line",
         answered=sum(grade.verdict.state != "missing" for grade in known.values()),
-        questions=len(asked),
+        questions=len(questions),
         right=sum(grade.verdict.credit == 1 for grade in known.values()),
         earned=sum(known.values()),
-        points=sum(question.points for question in asked.values()),
+        points=sum(question.points for question in questions.values()),
     )
 
 
@@ -70,13 +70,13 @@ def _read_moment(due):
         return datetime.fromisoformat(due).astimezone()
     except (TypeError, ValueError):
         raise ValueError(
-            f'due={due!r} is no time; write "2027-01-31 18:00", with "+01:00" behind it for a zone'
+            f'due={due!r} is not a time; write "2027-01-31 18:00", and append "+01:00" for a zone'
         ) from None
 
 
 def _find_due(name):
-    """When a set is due by the course around; a term.toml in error is no student's affair here."""
+    # Students can't fix an error in term.toml, so it is ignored here.
     with contextlib.suppress(ValueError, OSError):
-        here = course.find_course()
-        return here.term.due.get(name) if here else None
+        its_course = course.find_course()
+        return its_course.term.due.get(name) if its_course else None
     return None

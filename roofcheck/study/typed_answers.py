@@ -1,6 +1,6 @@
-"""An answer that is typed as text: a line, or the code of a function.
+"""Judge answers typed as text: a line, or the code of a function.
 
-Code runs in a process of its own, so that whatever it does ends with that process.
+Code runs in its own process, so that its effects end with the process.
 """
 
 import contextlib
@@ -21,38 +21,38 @@ from roofcheck.showing.question_page import find_signature, is_answered_by_code
 from roofcheck.study.check import judge_quietly
 from roofcheck.tables.catalogue import find_question
 
-# What typed code finds imported.
+# The modules that typed code can use.
 CODE_NAMES = {"math": math, "np": np, "rk": rk}
 SECONDS = 60
 
 
 def function_head(question: Question) -> str:
-    """What stands in the box or the lines where an answer is typed: the head of a function."""
+    """Return the first line of the function to type; "" for other questions."""
     return f"def {find_signature(question)}:" if is_answered_by_code(question) else ""
 
 
 def judge_text(question_id: str, seed: str, question: Question, text: str) -> Verdict:
-    """The Verdict on a text as the answer to a question, which is that of the id as ``seed`` draws.
+    """Judge a text as the answer to a question, which ``seed`` draws from the id's.
 
-    What cannot be read as code is asked about and not judged.
+    Code with a syntax error gets a verdict that asks again.
     """
     code = text.strip()
     if not code or code == function_head(question):
         return Verdict(0, sentence("typed.nothing"), "missing")
     if not is_answered_by_code(question):
         return judge_quietly(question.judge, code)
-    asked = json.dumps({"question_id": question_id, "seed": seed, "code": text})
+    request = json.dumps({"question_id": question_id, "seed": seed, "code": text})
     command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
-    # It imports what this process would.
-    found = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    # The process imports from the same places as this one.
+    path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
             command,
-            input=asked,
+            input=request,
             capture_output=True,
             encoding="utf-8",
             timeout=SECONDS,
-            env=os.environ | found,
+            env=os.environ | path,
         )
         record = json.loads(done.stdout)
     except (subprocess.TimeoutExpired, ValueError):
@@ -61,7 +61,7 @@ def judge_text(question_id: str, seed: str, question: Question, text: str) -> Ve
 
 
 def _judge_code(question, code):
-    """The Verdict on the function that code defines."""
+    """Judge the function that the code defines."""
     names = dict(CODE_NAMES)
     try:
         exec(compile(code, sentence("typed.name"), "exec"), names)
@@ -77,9 +77,9 @@ def _judge_code(question, code):
 
 
 def main():
-    """Judge the code that stdin names as JSON, and print the Verdict as JSON."""
-    asked = json.load(sys.stdin)
-    question = find_question(asked["question_id"]).with_new_figures(asked["seed"])
+    """Judge the code in the JSON on stdin, and print the Verdict as JSON."""
+    request = json.load(sys.stdin)
+    question = find_question(request["question_id"]).with_new_figures(request["seed"])
     with contextlib.redirect_stdout(sys.stderr):
-        verdict = judge_quietly(_judge_code, question, asked["code"])
+        verdict = judge_quietly(_judge_code, question, request["code"])
     print(json.dumps(asdict(verdict)))

@@ -113,7 +113,7 @@ steps.moved = ["weights * 2", "bytes", "the bytes"]
     ("written", "says"),
     [
         ("| a | b |\n|---|---|\n| 10 | 2 |", "are not aligned"),
-        ("```\nx = 1", "does not end"),
+        ("```\nx = 1", "has no end"),
         ("There are {weigths}.", "did you mean 'weights'"),
     ],
 )

@@ -195,7 +195,7 @@ def test_an_endless_answer_is_read_no_further_than_needed():
     assert "Give 2 values" in Several(asks="?", parts=parts).judge(numbers()).message
     assert taken == [0, 1, 2]
     message = Number(asks="?", formula=lambda: 3.0).judge(numbers()).message
-    assert message.startswith("That is a value of type generator of several values; one number")
+    assert message.startswith("That is a value of type generator of several values; the question")
     assert len(taken) == 5
     assert as_sequence(itertools.repeat(1), 4) == (1, 1, 1, 1)
     assert len(as_sequence(range(10**12), 4)) == 1000

@@ -111,7 +111,7 @@ def test_only_a_missed_question_comes_back_and_not_the_same_day(file):
     check("l01.v6e-comms", 0.00122)
     assert [due.question_id for due in schedule()] == ["l01.v6e-comms"]
     assert due_now() == []
-    assert repr(review()).endswith(f"see it again on {date.today() + timedelta(days=1)}.")
+    assert repr(review()).endswith(f"comes back on {date.today() + timedelta(days=1)}.")
 
 
 def test_gaps_grow_while_answers_are_right_and_figures_change(file):
@@ -300,7 +300,7 @@ def test_progress_says_what_time_is_left(monkeypatch):
 
 
 def test_progress_refuses_what_it_cannot_know():
-    with pytest.raises(ValueError, match="is no time"):
+    with pytest.raises(ValueError, match="is not a time"):
         progress("ps1", due="tomorrow")
     with pytest.raises(ValueError, match="no problem set"):
         progress("ps99")
