@@ -1,8 +1,8 @@
-"""The course's home in JupyterLab: a server extension, and the page that it feeds.
+"""The course's home page in JupyterLab: a server extension and its page.
 
-``make extension`` builds ``labextension/``, which JupyterLab loads, from ``lab/``. ``static/`` is
-the page itself, which the server serves from the package. ``handlers`` answer it, with what
-``page`` says of the course, ``sets`` of a problem set and ``times`` of a moment.
+``make extension`` builds ``labextension/``, which JupyterLab loads,
+from ``lab/``. The server serves
+the page from ``static/``; ``handlers`` answers its requests.
 """
 
 
@@ -19,6 +19,6 @@ def _load_jupyter_server_extension(server):
 
     home = Home(Path(server.root_dir).expanduser())
     server.web_app.add_handlers(".*", make_handlers(server.web_app.settings["base_url"], home))
-    # JupyterLab finds this in its page before any extension is active.
+    # JupyterLab reads this from its page before any extension is active.
     page = server.web_app.settings.setdefault("page_config_data", {})
     page["roofline"] = json.dumps(home.startup_data() or {})

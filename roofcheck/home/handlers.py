@@ -1,6 +1,6 @@
-"""What the server answers below ``/roofline``: data for the home page, and what its buttons do.
+"""The requests below ``/roofline``: data for the home page, and the actions of its buttons.
 
-All of it needs the server's own login, and nothing slow holds up the server.
+Every request needs the server's login. Slow work runs in threads.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from roofcheck.study import answer_page
 from roofcheck.study.review import answer_text, next_due, review
 
 STATIC = Path(__file__).parent / "static"
-# A page of answers or feedback runs nothing and asks no host.
+# A page of answers or feedback has no scripts and no network access.
 POLICY = (
     "default-src 'none'; img-src 'self' data:; font-src data:; style-src 'unsafe-inline'; "
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-same-origin "
@@ -26,26 +26,26 @@ POLICY = (
 
 
 def make_handlers(base_url, home):
-    """The handlers of a server at ``base_url``, for a Home."""
+    """Return the handlers of a server at ``base_url``, for a Home."""
 
-    def at(path):
+    def address(path):
         return url_path_join(base_url, "roofline", path)
 
-    one = {"home": home, "busy": asyncio.Lock()}
+    shared = {"home": home, "busy": asyncio.Lock()}
     return [
-        (at("static/(.*)"), FileFindHandler, {"path": [str(STATIC)], "no_cache_paths": ["/"]}),
-        (at("home"), HomeHandler, one),
-        (at("review"), ReviewHandler, one),
-        (at("hand-in"), HandInHandler, one),
-        (at("fetch"), FetchHandler, one),
-        (at("give-up"), GiveUpHandler, one),
-        (at(r"(answers|feedback)/(\w+)"), PageHandler, one),
+        (address("static/(.*)"), FileFindHandler, {"path": [str(STATIC)], "no_cache_paths": ["/"]}),
+        (address("home"), HomeHandler, shared),
+        (address("review"), ReviewHandler, shared),
+        (address("hand-in"), HandInHandler, shared),
+        (address("fetch"), FetchHandler, shared),
+        (address("give-up"), GiveUpHandler, shared),
+        (address(r"(answers|feedback)/(\w+)"), PageHandler, shared),
     ]
 
 
 def _run_aside(work, *arguments):
-    """Work in a thread. asyncio.to_thread would take the server's context along, and in it the
-    server's event loop, on which Jupyter's own libraries would then wait."""
+    # asyncio.to_thread would copy the server's context with its event loop, and Jupyter's libraries
+    # would then wait for that loop.
     return asyncio.get_running_loop().run_in_executor(None, work, *arguments)
 
 
@@ -54,7 +54,7 @@ class _Handler(APIHandler):
         self.home, self.busy = home, busy
 
     async def answer(self, work, *arguments):
-        """Reply with what ``work`` returns, or with the sentence of what it raises."""
+        """Reply with the result of ``work``, or with the message of its error."""
         try:
             self.finish(await _run_aside(work, *arguments))
         except (ValueError, RuntimeError, OSError) as error:
@@ -62,17 +62,15 @@ class _Handler(APIHandler):
             self.finish({"message": str(error)})
 
     def read_body(self, *names):
-        """What the request's body says under these names."""
+        """Return the values of these names in the request's body."""
         body = self.get_json_body()
         if not isinstance(body, dict) or not isinstance(body.get(names[0]), str):
             raise web.HTTPError(400, f"no {names[0]}")
         return [body.get(name) for name in names]
 
     def course(self):
-        """The course; ValueError where there is none."""
-        if (found := self.home.course) is None:
-            raise ValueError(sentence("home.no-course", folder=self.home.served))
-        return found
+        """Return the course; ValueError without one."""
+        return _require_course(self.home)
 
 
 class HomeHandler(_Handler):
@@ -113,9 +111,9 @@ class HandInHandler(_Handler):
 
     def _hand_in(self, name, path, unfinished):
         path = path or self.home.served_path(self.course().set(name).file)
-        whole = Path(to_os_path(str(path), str(self.home.served)))
+        file = Path(to_os_path(str(path), str(self.home.served)))
         try:
-            return hand_in_file(whole, name, unfinished).as_json()
+            return hand_in_file(file, name, unfinished).as_json()
         finally:
             self.home.forget_exchange()
 
@@ -145,7 +143,7 @@ class GiveUpHandler(_Handler):
 
 
 class PageHandler(JupyterHandler):
-    """A page of HTML: the answers to a set, or the feedback on it."""
+    """An HTML page: the answers to a set, or the feedback on it."""
 
     def initialize(self, home, busy):
         self.home = home
@@ -158,13 +156,11 @@ class PageHandler(JupyterHandler):
         try:
             self.finish(await _run_aside(self._page, kind, name))
         except (ValueError, RuntimeError, OSError) as error:
-            # PermissionError among them: the answers are not to be shown yet.
+            # PermissionError, an OSError, means that the answers are not available yet.
             raise web.HTTPError(404, reason=" ".join(str(error).split())) from None
 
     def _page(self, kind, name):
-        course = self.home.course
-        if course is None:
-            raise ValueError(sentence("home.no-course", folder=self.home.served))
+        course = _require_course(self.home)
         course.set(name)
         if kind == "answers":
             return answer_page.make_answer_page(course, name)
@@ -174,7 +170,13 @@ class PageHandler(JupyterHandler):
         return page.read_text(encoding="utf-8")
 
 
+def _require_course(home):
+    if (course := home.course) is None:
+        raise ValueError(sentence("home.no-course", folder=home.served))
+    return course
+
+
 def _find_exchange(course):
-    if (found := exchange.find_exchange(course.root)) is None:
+    if (its_exchange := exchange.find_exchange(course.root)) is None:
         raise ValueError(sentence("home.no-class"))
-    return found
+    return its_exchange

@@ -1,7 +1,7 @@
-"""What the home page shows: every sentence of it and every figure, as plain data.
+"""The sentences and figures of the home page, as plain data.
 
-The page itself, in ``static/``, only lays out what it is given. What takes long, to ask a class's
-exchange, is done when it is asked for, and remembered.
+The page in ``static/`` only lays them out. Asking a class's exchange is slow, so that happens on
+request, and the result is remembered.
 """
 
 import json
@@ -14,18 +14,18 @@ from pathlib import Path
 
 from roofcheck import course
 from roofcheck.handin import exchange
-from roofcheck.home import set_status as problem_sets
+from roofcheck.home import set_status
 from roofcheck.home.set_status import Status
 from roofcheck.home.times import format_length, format_moment, format_time_left
 from roofcheck.sentences import join_items, sentence
 from roofcheck.study import answers, course_progress
 from roofcheck.study.review import NothingDue, due_now, schedule
 
-# JSON, a list of {"text": ..., "url": ...}: decks and pages that this server offers.
+# Decks and pages of this server, as JSON: a list of {"text": ..., "url": ...}.
 PAGES_VARIABLE = "ROOFLINE_PAGES"
-# Seconds for which an answer of the exchange is taken for true.
+# Seconds for which an answer of the exchange counts as current.
 FRESH = 60
-# Sentences that the page needs for what it does by itself.
+# Sentences that the page shows by itself.
 LABELS = (
     "title", "menu", "home", "about-it", "loading", "failed", "lectures", "sets", "pages", "due",
     "tells", "mark-right", "mark-missed", "mark-open", "asking-class", "fetching", "hand-in",
@@ -35,16 +35,16 @@ LABELS = (
 
 
 def page_labels():
-    """The words of buttons and headings, by their names."""
+    """Return the words of buttons and headings by name."""
     return {name: sentence(f"home.{name}", why="{why}") for name in LABELS}
 
 
 @dataclass
 class Home:
-    """The home page of the course around a folder that a server serves.
+    """The home page of the course around the folder that a server serves.
 
-    What the exchange said last is remembered, since asking it takes seconds; so does to find out
-    whether there is one, and ``has_class`` is None until then.
+    It remembers the exchange's last answer, since asking takes seconds. ``has_class`` is None until
+    the first time.
     """
 
     served: Path
@@ -54,26 +54,25 @@ class Home:
 
     @property
     def course(self) -> course.Course | None:
-        """The course, or None; ValueError where ROOFLINE_COURSE names a folder that is none."""
+        """The course, or None; ValueError if ROOFLINE_COURSE names another folder."""
         return course.find_course(self.served)
 
     def startup_data(self) -> dict | None:
-        """What JupyterLab needs before the page is open; None where no course is served."""
+        """Return what JupyterLab needs before the page opens; None without a course."""
         try:
-            found = self.course
-            if found is None:
+            if self.course is None:
                 return None
-            sets = {Path(each.file).name: each.id for each in found.sets}
+            sets = {Path(part.file).name: part.id for part in self.course.sets}
         except (OSError, ValueError, KeyError, TypeError):
-            sets = {}  # the page itself says what is wrong
+            sets = {}  # the page says what is wrong
         return {"labels": page_labels(), "sets": sets, "pages": self._list_pages()}
 
     def forget_exchange(self):
-        """Forget what the exchange said, since something was fetched or handed in."""
+        """Ask the exchange anew next time, after fetching or handing in."""
         self.last_asked = -FRESH
 
     def served_path(self, file: str) -> str:
-        """A file of the course as the server names it, or "" if it does not serve it."""
+        """Return the server's path of a course file, or "" if it doesn't serve the file."""
         if not os.path.isabs(file) and (self.served / file).exists():
             return file
         whole = Path(os.path.abspath(self.course.root / file))
@@ -81,7 +80,7 @@ class Home:
         return whole.relative_to(self.served).as_posix() if inside else ""
 
     def page_data(self, ask_class: bool = False) -> dict:
-        """All that the page shows; with ``ask_class`` the class's exchange is asked before."""
+        """Return all data of the page; ``ask_class`` asks the class's exchange first."""
         try:
             found = self.course
             if found is None:
@@ -89,7 +88,7 @@ class Home:
             lectures, sets = found.lectures, found.sets
         except (OSError, ValueError, KeyError, TypeError) as error:
             return {"notes": [sentence("home.no-index", why=error)]}
-        given, notes = read_kept_answers()
+        kept, notes = read_kept_answers()
         try:
             term = found.term
         except (OSError, ValueError) as error:
@@ -97,11 +96,11 @@ class Home:
             notes.append(sentence("home.no-term", why=error))
         if not os.access(found.root, os.W_OK):
             notes.append(sentence("home.folder-read-only", folder=found.root))
-        latest = course_progress.latest_answers(given)
+        latest = course_progress.latest_answers(kept)
         if ask_class:
             notes += self._ask_exchange(found)
         if not self.has_class:
-            self.statuses = problem_sets.statuses_by_file(found)
+            self.statuses = set_status.statuses_by_file(found)
         return {
             "notes": notes,
             "ask_class": self.has_class is not False and time.monotonic() > self.last_asked + FRESH,
@@ -114,15 +113,13 @@ class Home:
         }
 
     def _ask_exchange(self, found):
-        """Ask the class's exchange, if there is one; sentences on what it did not say."""
+        """Ask the class's exchange, if there is one, and return sentences on errors."""
         place = exchange.find_exchange(found.root)
         self.has_class = place is not None
         try:
             if place:
-                self.statuses, self.last_asked = (
-                    problem_sets.ask_exchange(place, found),
-                    time.monotonic(),
-                )
+                self.statuses = set_status.ask_exchange(place, found)
+                self.last_asked = time.monotonic()
         except exchange.ExchangeError as error:
             return [sentence("home.no-exchange", why=error)]
         return []
@@ -137,11 +134,8 @@ class Home:
             return None
         first = found.lectures[0]
         said = sentence("home.begin", part=name_part(first), time=format_length(first.minutes))
-        heading, do, path = (
-            sentence("home.first"),
-            sentence("home.open"),
-            self.served_path(first.file),
-        )
+        heading, do = sentence("home.first"), sentence("home.open")
+        path = self.served_path(first.file)
         return {"heading": heading, "said": said, "do": do, "path": path, "cell": ""}
 
     def _lecture_data(self, lecture, latest):
@@ -156,39 +150,43 @@ class Home:
             "standing": word_progress(found),
         }
 
-    def _set_data(self, found, each, latest, term):
-        path, due = self.served_path(each.file), term.due.get(each.id)
-        stands_at = course_progress.measure_set(each, latest)
-        status = self.statuses.get(each.id)
-        said = problem_sets.word_status(status, bool(path), due, self.has_class)
+    def _set_data(self, found, problem_set, latest, term):
+        path, due = self.served_path(problem_set.file), term.due.get(problem_set.id)
+        progress = course_progress.measure_set(problem_set, latest)
+        status = self.statuses.get(problem_set.id)
+        said = set_status.word_status(status, bool(path), due, self.has_class)
         return {
-            "id": each.id,
-            "title": sentence("home.set-title", number=each.number, title=each.title),
+            "id": problem_set.id,
+            "title": sentence("home.set-title", number=problem_set.number, title=problem_set.title),
             "path": path,
-            "about": word_lectures(found, each),
-            "time": format_length(each.minutes),
-            "points": sentence("home.points", points=each.points),
-            "marks": list(stands_at.marks),
-            "standing": " ".join(filter(None, (word_progress(stands_at), _word_points(stands_at)))),
+            "about": word_lectures(found, problem_set),
+            "time": format_length(problem_set.minutes),
+            "points": sentence("home.points", points=problem_set.points),
+            "marks": list(progress.marks),
+            "standing": " ".join(filter(None, (word_progress(progress), _word_points(progress)))),
             "said": said,
-            "actions": problem_sets.list_actions(found, each, status, bool(path), stands_at, due),
+            "actions": set_status.list_actions(
+                found, problem_set, status, bool(path), progress, due
+            ),
         }
 
     def _due_sentences(self, sets, term):
-        """What is still due, in order, without what was handed in."""
+        """Word the sets that are due and not handed in, in order."""
         now, nothing = datetime.now().astimezone(), Status()
         waiting = sorted(
-            (term.due[each.id], each.number, each) for each in sets if each.id in term.due
+            (term.due[part.id], part.number)
+            for part in sets
+            if part.id in term.due and not self.statuses.get(part.id, nothing).handed_in
         )
         return [
             sentence(
                 "home.is-due",
-                number=each.number,
-                time=format_moment(when),
-                left=format_time_left(when - now),
-            )
-            for when, _, each in waiting
-            if when > now and not self.statuses.get(each.id, nothing).handed_in
+                number=number,
+                time=format_moment(due),
+                left=format_time_left(due - now),
+            )  # fmt: skip
+            for due, number in waiting
+            if due > now
         ]
 
     def _list_pages(self, term=None):
@@ -203,38 +201,38 @@ class Home:
 
 
 def name_part(part):
-    """A lecture or problem set in a sentence."""
+    """Name a lecture or problem set in a sentence."""
     is_lecture = isinstance(part, course.Lecture)
     key = "home.lecture" if is_lecture else "home.set"
     return sentence(key, number=part.number, title=part.title)
 
 
 def word_lectures(found, problem_set):
-    """The lectures that a problem set is on, in a sentence."""
-    numbers = [each.number for each in found.lectures if each.id in problem_set.lectures]
+    """Name the lectures that a problem set covers, in a sentence."""
+    numbers = [part.number for part in found.lectures if part.id in problem_set.lectures]
     key = "home.on-lectures" if len(numbers) > 1 else "home.on-lecture"
     return sentence(key, numbers=join_items(map(str, numbers))) if numbers else ""
 
 
-def word_progress(found):
-    """A Standing in a line."""
-    if not found.answered_count:
-        return sentence("home.questions", count=found.asked_count) if found.asked_count else ""
-    key = "home.answered-missed" if found.missed_count else "home.answered"
-    counts = {"answered": found.answered_count, "asked": found.asked_count}
-    return sentence(key, **counts, right=found.right_count, missed=found.missed_count)
+def word_progress(progress):
+    """Word a PartProgress in a line."""
+    if not progress.answered_count:
+        return (
+            sentence("home.questions", count=progress.asked_count) if progress.asked_count else ""
+        )
+    key = "home.answered-missed" if progress.missed_count else "home.answered"
+    counts = {"answered": progress.answered_count, "asked": progress.asked_count}
+    return sentence(key, **counts, right=progress.right_count, missed=progress.missed_count)
 
 
-def _word_points(found):
-    return (
-        sentence("home.so-far", earned=found.earned, points=found.points)
-        if found.answered_count
-        else ""
-    )
+def _word_points(progress):
+    if not progress.answered_count:
+        return ""
+    return sentence("home.so-far", earned=progress.earned, points=progress.points)
 
 
 def read_kept_answers():
-    """Every answer that is kept, and in sentences what is not kept or cannot be read."""
+    """Return the kept answers, and sentences on what can't be read or saved."""
     try:
         file = answers.file_path()
     except RuntimeError as error:  # this user has no home folder
@@ -252,7 +250,7 @@ def read_kept_answers():
 
 
 def _why_unwritable(file):
-    """Why a file cannot be written, or ""."""
+    """Say why a file can't be written, or return ""."""
     if file.is_dir():
         return sentence("home.is-folder", place=file)
     nearest = next(place for place in (file, *file.parents) if place.exists())
@@ -267,4 +265,4 @@ def _review_data():
         said = sentence("home.due-today", count=len(due)) if due else str(NothingDue(schedule()))
         return {"count": len(due), "said": said}
     except (OSError, RuntimeError):
-        return {"count": 0, "said": ""}  # a note says what cannot be read
+        return {"count": 0, "said": ""}  # a note says what can't be read

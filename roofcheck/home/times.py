@@ -1,4 +1,4 @@
-"""Lengths of time and moments, as the page says them."""
+"""Durations and times as the home page words them."""
 
 from datetime import datetime, timedelta
 
@@ -6,7 +6,7 @@ from roofcheck.sentences import sentence
 
 
 def format_length(minutes: int) -> str:
-    """How long something takes.
+    """Return a duration in words.
 
     >>> format_length(50), format_length(120), format_length(210)
     ('50 min', '2 h', '3 h 30 min')
@@ -17,12 +17,12 @@ def format_length(minutes: int) -> str:
 
 
 def format_moment(moment: datetime) -> str:
-    """A moment in the zone of this machine, which is named."""
+    """Return a time in this machine's zone, with the zone's name."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M %Z}".strip()
 
 
 def format_time_left(time: timedelta) -> str:
-    """How much time is left, in days or, on the last day, in hours."""
+    """Return the time left in days or, on the last day, in hours."""
     if time.days:
         return sentence("home.day-left" if time.days == 1 else "home.days-left", days=time.days)
     hours = time.seconds // 3600

@@ -1,5 +1,4 @@
-"""The question tables: one module a lecture or problem set, one entry a question.
+"""The question tables, one or more for each lecture or problem set.
 
-An entry names its inputs, gives the answer as a formula of them, and lists the slips that its
-inputs do not already bring. CONTRIBUTING.md shows one of each kind.
+roofcheck/README.md shows a question of each kind.
 """

@@ -1,7 +1,7 @@
-"""Problem set 4: the table of speeds of light that a contest printed, three of them wrong.
+"""Problem set 4: a contest's table of speeds of light, three of which are wrong.
 
-No table of questions can say it. What is taken for a row's time is the time of another row, and
-the mean is of six rows: a table would hold these as numbers that nobody can check.
+It is Python because its slips are the times of other rows and the mean of six rows. In TOML these
+would be numbers that nobody can check.
 """
 
 import math
@@ -15,7 +15,7 @@ from roofcheck.steps.derivation import Derivation, make_step
 from roofcheck.steps.inputs import count
 from roofcheck.tables.toml_tables import read_table
 
-# The function asked for before, of which each row is a call.
+# The function that ps4.light asks for; each row of the table is a call of it.
 FUNCTION = read_table(Path(__file__).with_suffix(".toml"))["ps4.light"]
 LIGHT = FUNCTION.results["light"]
 WRONG_MATRIX = next(slip for slip in FUNCTION.slips["light"] if slip.name == "output travels")
@@ -43,19 +43,19 @@ TABLE = "\n".join(
 RIGHT_ROWS = [(64, 18432, 7168), (2048, 2880, 2880), (4096, 4096, 4096)]
 WRONG_ROWS = [row for row in PUBLISHED if row not in RIGHT_ROWS]
 BOUND_BY_LINK = WRONG_ROWS[:2]
-# Of the chip that the table is about, in every draw.
+# These inputs keep the table's chip in every draw.
 INPUTS = {name: replace(given, chips=(), redraw=None) for name, given in FUNCTION.inputs.items()}
 
 
 def _right(row, light=LIGHT):
-    """The right time of a row, µs, or what a wrong derivation makes of it."""
-    figures = {name: given.value for name, given in INPUTS.items()}
+    """Return the right time of a row in µs, or the result of another derivation."""
+    figures = {name: value.value for name, value in INPUTS.items()}
     return light.value(figures | dict(zip("MNK", row, strict=True)))
 
 
 def _row(row):
-    """A row of the published table: its right time, µs."""
-    # Each length has a unit of its own, since none is taken for another.
+    """Return the question for a row's right time in µs."""
+    # Each length has its own unit, so that no slip swaps two lengths.
     lengths = {
         name: count(value, f"the length {name}", name, draw=())
         for name, value in zip("MNK", row, strict=True)
@@ -100,7 +100,7 @@ def _row(row):
     )
 
 
-# How many times too long the table's geometric mean is.
+# The factor by which the table's geometric mean is too long.
 MEAN = Derivation(
     [
         make_step("factor_1", "24.58 / first", "", "the first factor: printed over right"),
@@ -119,11 +119,11 @@ MEAN = Derivation(
 
 
 def _times():
-    """What the mean is of: the right times of the wrong rows, and the factor of all others."""
-    named = zip(("first", "second", "third"), WRONG_ROWS, strict=True)
+    """Return the inputs of the mean: the wrong rows' right times, and the other rows' factor."""
+    rows = zip(("first", "second", "third"), WRONG_ROWS, strict=True)
     rest = math.prod(PUBLISHED[row] / _right(row) for row in RIGHT_ROWS)
     return {
-        **{name: count(_right(row), f"the {name} time", "µs", draw=()) for name, row in named},
+        **{name: count(_right(row), f"the {name} time", "µs", draw=()) for name, row in rows},
         "rest": count(rest, "the factor of the rows that are right", draw=()),
     }
 
@@ -133,15 +133,15 @@ def _mean_slip(name, expression, says):
 
 
 def _by_all(name, expression, says):
-    """A slip of the mean: all six times with another last step."""
+    """Return a slip of the mean in which all six times have another last step."""
     light = LIGHT.with_step("light", read_expression(expression))
     mean = math.prod(time / _right(row, light) for row, time in PUBLISHED.items()) ** (1 / 6)
     return Slip(name, constant_formula(mean), says)
 
 
-def _mean_by(given):
-    """How many times too long the mean is by a student's own times; nan if they change nothing."""
-    times = {name: abs(given[name]) for name in ("first", "second", "third")}
+def _mean_by(answer):
+    """Return the mean's factor for a student's own times; nan if they are the printed ones."""
+    times = {name: abs(answer[name]) for name in ("first", "second", "third")}
     mean = MEAN.value(times | {"rest": 1.0})
     return mean if abs(mean - 1) > 0.01 else math.nan
 

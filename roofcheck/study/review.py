@@ -138,8 +138,8 @@ def next_due(skipped: Collection[str] = (), everything: bool = False) -> Due | N
 def answer_text(question_id: str, text: str) -> Grade | None:
     """Judge a text as the answer to a due question, keep it, and return a Grade.
 
-    ``verdict.state`` is right, partly or wrong if the answer counts. Otherwise, as for empty text or
-    a syntax error, nothing is kept and the question stays due. Returns None if the question is
+    ``verdict.state`` is right, partly or wrong if the answer counts. Otherwise, as for a syntax
+    error, nothing is kept and the question stays due. Returns None if the question is
     not due any more, as on a page left open. A function runs in its own process, which may take
     seconds.
     """

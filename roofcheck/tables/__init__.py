@@ -1,1 +1,1 @@
-"""Every question by its id, read from the tables in ``questions``, and drawn anew."""
+"""Read the tables in ``questions``, and draw each student's figures."""

@@ -1,11 +1,8 @@
 """Every question by its id: the package's tables, and those of an instructor's own folder.
 
-A table is a TOML file, which ``loading`` reads, or a Python file with a dict QUESTIONS for what
-needs a program. The folder that the environment variable ROOFKIT_QUESTIONS names may hold further
-ones. They stay where they are: no release and no kit takes them along.
-
-The sentences of ``l04.toml`` in another language stand in a file of the same name, in a folder
-named as the language beside it.
+A table is a TOML file, or a Python file with a dict QUESTIONS if a question needs a program. The
+environment variable ROOFKIT_QUESTIONS can name a folder with more of them, which no release and no
+kit includes. Translations of ``l04.toml`` are in a folder named after the language: ``zh/l04.toml``.
 """
 
 import difflib
@@ -24,31 +21,29 @@ QUESTIONS_VARIABLE = "ROOFKIT_QUESTIONS"
 
 
 def find_question(question_id):
-    """The question of this id, such as "ps1.ridge", or ValueError with the nearest ids."""
+    """Return the question of this id, such as "ps1.ridge"; ValueError lists the nearest ids."""
     table = load_questions()
     if not isinstance(question_id, str) or question_id not in table:
         nearest = difflib.get_close_matches(str(question_id), table, n=3, cutoff=0.3)
         raise ValueError(
-            f"no question is named {question_id!r}; nearest: {', '.join(nearest or table)}. "
-            "If the notebook is right, it is newer than this roofkit: install the one it came with"
+            f"there is no question {question_id!r}; the nearest are {', '.join(nearest or table)}. "
+            "If the id is right, the notebook is newer than this roofkit: install its version"
         )
     return table[question_id]
 
 
 def questions_of_set(name):
-    """The questions of one lecture or problem set, such as "ps1", that are worth points."""
-    found = {
-        question_id: question
-        for question_id, question in load_questions().items()
-        if question_id.startswith(f"{name}.") and question.points
-    }
-    if not found:
-        raise ValueError(f"no problem set is named {name!r}; an example is 'ps1'")
-    return found
+    """Return the questions of a problem set, such as "ps1", that are worth points, by id."""
+    prefix = f"{name}."
+    table = {key: each for key, each in load_questions().items() if key.startswith(prefix)}
+    graded = {key: question for key, question in table.items() if question.points}
+    if not graded:
+        raise ValueError(f"there is no problem set {name!r}; an example is 'ps1'")
+    return graded
 
 
 def load_questions():
-    """Every question by its id."""
+    """Return every question by its id."""
     return _load_questions(
         os.environ.get(QUESTIONS_VARIABLE, ""), os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE)
     )
@@ -60,7 +55,7 @@ def _load_questions(folder, language):
     for module in pkgutil.iter_modules(questions.__path__):
         found |= importlib.import_module(f"{questions.__name__}.{module.name}").QUESTIONS
     if folder and not Path(folder).is_dir():
-        raise ValueError(f"{QUESTIONS_VARIABLE} names {folder!r}, which is no folder")
+        raise ValueError(f"{QUESTIONS_VARIABLE} names {folder!r}, which is not a folder")
     found |= _read_folder(Path(folder), language, found) if folder else {}
     for path in sorted(Path(folder).glob("*.py")) if folder else []:
         spec = importlib.util.spec_from_file_location(f"roofkit_own_{path.stem}", path)
@@ -69,7 +64,7 @@ def _load_questions(folder, language):
         try:
             found |= module.QUESTIONS
         except AttributeError:
-            raise ValueError(f"{path}: no dict QUESTIONS in it") from None
+            raise ValueError(f"{path}: it has no dict QUESTIONS") from None
     return found
 
 

@@ -1,7 +1,7 @@
-"""Questions from TOML: their inputs, steps, slips and sentences, without any Python.
+"""Read questions from TOML tables: inputs, steps, slips and sentences.
 
-``README.md`` says what a table may hold. An expression that is wrong is named with its file and
-line when the table is read.
+roofcheck/README.md describes the tables. If an expression is wrong, the error names its file and
+line.
 """
 
 import functools
@@ -34,7 +34,7 @@ from roofcheck.steps.derivation import Derivation, Step, make_step
 from roofcheck.steps.inputs import Input, Mistaken
 from roofcheck.tables.puzzle_cases import CASES
 
-# Figures of any chip, for slips that take another's.
+# Figures of any chip, for slips that use another chip.
 FIGURES = {
     "peak": lambda chip, dtype="bf16": float(rk.chip(chip).peak_flops(dtype)),
     "bandwidth": lambda chip: float(rk.chip(chip).bandwidth),
@@ -44,7 +44,7 @@ FIGURES = {
     "one_link": lambda chip: float(rk.chip(chip).interconnect.bandwidth),
     "links": lambda chip: rk.chip(chip).interconnect.links,
 }
-# What a table may say of an input besides its kind, and what of every input.
+# The keys of each kind of input, and those of every input.
 INPUT_KEYS = {
     "count": ("what", "unit", "draw"),
     "peak": ("dtype", "others", "dtypes", "sparse", "printed_sparse"),
@@ -56,7 +56,7 @@ INPUT_KEYS = {
     "fma": (),
 }
 COMMON_INPUT_KEYS = ("instead", "without", "two")
-# What a table may say of a question.
+# The keys of every question.
 QUESTION_KEYS = (
     "asks", "beside", "chips", "not_reviewed", "inputs", "how", "praise", "points", "holds", "uses",
     "kind",
@@ -76,61 +76,57 @@ KEYS_BY_KIND = {
         *QUESTION_KEYS, "case", "case_count", "credit", "steps", "slips", "faults", "best_schedule",
     ),
 }  # fmt: skip
-# A part of a question is a number that names the step which it asks for.
+# A part of a question is a number that names its step.
 PART_KEYS = (*KEYS_BY_KIND["number"], "step")
 RESULT = ("step", "unit", "slips")
-# What an item of an order says of itself; all else that it has is a figure.
+# The texts of an item of an order; its other keys are figures.
 SAID = ("text", "why")
-# What it may say of one that is another with new figures.
+# The keys of a question that is another one with new figures.
 LIKE_KEYS = ("like", "seed", "points")
-# What several questions share.
+# The keys that several questions can share.
 GROUP_KEYS = ("inputs", "steps", "slips", "beside")
 
 
 class TableError(ValueError):
-    """A table is wrong; the message names the file, the line and what to do."""
+    """A table is wrong; the message names the file, the line and the fix."""
 
 
 def read_table(
     path: Path, words: Path | None = None, known: Mapping[str, Question] = {}
 ) -> dict[str, Question]:
-    """The questions of a file by id; ``words`` is a file of its sentences in another language.
+    """Return the questions of a file by id; ``words`` is a file with their translation.
 
     Raises TableError, as ``read_questions`` does.
     """
-    told = (
-        _parse_toml(words.read_text(encoding="utf-8"), words) if words and words.is_file() else {}
-    )
-    return read_questions(path.read_text(encoding="utf-8"), path, told, known)
+    has_words = words is not None and words.is_file()
+    translation = _parse_toml(words.read_text(encoding="utf-8"), words) if has_words else {}
+    return read_questions(path.read_text(encoding="utf-8"), path, translation, known)
 
 
 def read_questions(
     text: str, where: Path | str = "table", words: Mapping = {}, known: Mapping[str, Question] = {}
 ) -> dict[str, Question]:
-    """The questions of a table by id.
+    """Return the questions of a table by id.
 
-    ``where`` is what an error calls it; ``words`` holds its sentences in another language. An entry
-    may be ``like`` one of the ``known`` questions. Raises TableError for what is no table.
+    ``where`` names the table in errors; ``words`` holds its translation. An entry can be ``like``
+    one of the ``known`` questions. Raises TableError if the table is wrong.
     """
     table = _translate(_parse_toml(text, where), words)
     groups = table.pop("shared", {})
-    found = {}
+    questions = {}
     for name, entry in table.items():
         try:
             for group, shared in groups.items():
                 _check_keys(shared, GROUP_KEYS, f"shared.{group}")
-            made = (
-                _make_like(entry, known)
-                if "like" in entry
-                else _make_question(_merge_groups(entry, groups))
-            )
+            if "like" in entry:
+                questions[name] = _make_like(entry, known)
+            else:
+                questions[name] = _make_question(_merge_groups(entry, groups))
         except (KeyError, TypeError, ValueError) as error:
             what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else f"{error}"
-            raise TableError(
-                f"{where}, line {_find_line(text, name, what)}: {name}: {what}"
-            ) from None
-        found[name] = made
-    return found
+            line = _find_line(text, name, what)
+            raise TableError(f"{where}, line {line}: {name}: {what}") from None
+    return questions
 
 
 def _parse_toml(text, where):
@@ -141,7 +137,7 @@ def _parse_toml(text, where):
 
 
 def _find_line(text, name, what):
-    """The line of a question, or of what in it the error quotes: a text, or else a key."""
+    """Return the line of the text or key that an error quotes, or else of the question."""
     start = max(text.find(f'["{name}"'), 0)
     quoted = map(re.escape, re.findall(r"'(.+?)'", what.partition("; did you mean")[0]))
     patterns = (form.format(each) for each in quoted for form in ('"{}"', '{}"? *[=.]', "{}"))
@@ -165,7 +161,7 @@ def _make_question(entry):
 
 
 def _make_like(entry, known):
-    """Another question with figures of its own, which the seed draws."""
+    """Return another question with new figures, drawn by the seed."""
     _check_keys(entry, LIKE_KEYS, "a question like another")
     other, seed = entry["like"], entry["seed"]
     if other not in known:
@@ -220,7 +216,7 @@ def _make_input(name, given) -> Input:
 
 
 def _reword_mistakes(made, instead, without):
-    """An input with a table's own words for what is taken for it, and more that is."""
+    """Return an input with a table's changes to the figures that are mistaken for it."""
     known = {one.name: one for one in made.mistaken_for if one.name not in without}
     if unknown := [name for name in without if not any(o.name == name for o in made.mistaken_for)]:
         raise TableError(f"nothing named {unknown[0]!r} is taken for it")
@@ -259,7 +255,7 @@ def _read_value(value):
 
 
 def _make_steps(written, known) -> list[Step]:
-    """Steps of inputs and symbols that are ``known``, and of earlier steps."""
+    """Make steps, in which inputs and symbols are ``known`` as well as earlier steps."""
     made: list[Step] = []
     for name, told in written.items():
         expression, *words = [told] if isinstance(told, str) else told
@@ -269,7 +265,7 @@ def _make_steps(written, known) -> list[Step]:
 
 
 def _make_slips(written, derivation: Derivation, known) -> tuple[list[Slip], dict[str, str]]:
-    """A question's own slips, and its words for those that follow from its steps."""
+    """Return a question's own slips, and its words for slips that rules generate."""
     own, words = [], {}
     for name, told in written.items():
         if isinstance(told, str):
@@ -283,7 +279,7 @@ def _make_slips(written, derivation: Derivation, known) -> tuple[list[Slip], dic
 
 
 def _make_slip_formula(expression, derivation, known):
-    """What a slip gives: "expression" in place of the answer, or "step = expression" of a step."""
+    """Read a slip: "expression" replaces the answer, "step = expression" a step."""
     name, is_step, other = (part.strip() for part in expression.partition("= "))
     steps = {each.name: number for number, each in enumerate(derivation.steps)}
     if is_step and name in steps:
@@ -293,12 +289,12 @@ def _make_slip_formula(expression, derivation, known):
 
 
 def _read_known(expression, known, figures=FIGURES) -> Node:
-    """The tree of an expression in which every name is known; ExpressionError if one is not."""
+    """Read an expression; ExpressionError if a name in it is not known."""
     tree = read_expression(expression, figures)
     for name in find_names(tree):
         if name not in known:
             raise ExpressionError(
-                f"in '{expression}' {name!r} is no input and no earlier step"
+                f"in '{expression}' {name!r} is neither an input nor an earlier step"
                 f"{suggest_name(name, [*known])}"
             )
     return tree
@@ -314,7 +310,7 @@ class _Condition:
         return self._tree.value(values)
 
     def text(self, values, figures):
-        """The condition with figures put in, and the value of each side that is worked out."""
+        """Return the condition with figures, and the values of computed sides."""
         if not isinstance(self._tree, Comparison):
             return ""
         said = []
@@ -326,7 +322,7 @@ class _Condition:
 
 
 class _ConditionalSentence(_Condition):
-    """A sentence where a condition on inputs and ``answer`` holds, and nothing where not."""
+    """A sentence for where a condition on inputs and ``answer`` holds; "" elsewhere."""
 
     def __init__(self, tree, says):
         super().__init__(tree)
@@ -340,7 +336,7 @@ class _ConditionalSentence(_Condition):
 
 
 def _make_derivation(entry, inputs, steps=(), symbols=()):
-    """The fields of a number or formula: its derivation, slips and words for acts."""
+    """Return a number's or formula's derivation, slips, and words for generated slips."""
     unit, wanted = entry.get("unit", ""), entry.pop("step", "")
     if unit not in units.DIMENSIONS:
         raise TableError(f"no question is asked in {unit!r}{suggest_name(unit, units.DIMENSIONS)}")
@@ -394,14 +390,14 @@ def _make_formula(entry, inputs):
 
 
 def _choose_case(ranges, rng, number):
-    """Symbols' values, each a whole number of its range, all different."""
+    """Draw symbols' values: different integers, each in its range."""
     drawn: list[int] = []
     for low, high in ranges:
         drawn.append(rng.choice([each for each in range(low, high + 1) if each not in drawn]))
     return tuple(drawn)
 
 
-# Where the values of a case hold the Random that it is drawn by: no expression can name it.
+# The key of a case's Random among its values. It has a space, so no expression can use it.
 RANDOM = "the Random"
 DRAWS = {
     "between": lambda rng, low, high: rng.uniform(low, high),
@@ -413,7 +409,7 @@ DRAWS = {
 
 
 class _Draw(Call):
-    """One of DRAWS, called; of ``in_turn`` only the argument whose turn it is has a value."""
+    """A call of one of DRAWS; ``in_turn`` evaluates only the argument whose turn it is."""
 
     def value(self, values):
         if self.function == "in_turn":
@@ -442,13 +438,13 @@ def _made_function(entry, inputs):
         **entry, inputs=inputs, results=results, slips=slips, words=words,
         case=functools.partial(_draw_case, draws, arguments),
     )  # fmt: skip
-    # A case that cannot be drawn is an error of the table, not of who answers it.
+    # Draw the cases now, so that an error is found when the table is read.
     _ = made.cases
     return made
 
 
 def _draw_case(draws, arguments, rng, number):
-    """The arguments of one case, each an expression of those that are drawn before it."""
+    """Draw the arguments of a case, each an expression of earlier ones."""
     values = {"number": number, RANDOM: rng}
     for name, (expression, tree) in draws.items():
         try:
@@ -460,7 +456,7 @@ def _draw_case(draws, arguments, rng, number):
 
 @dataclass(frozen=True)
 class _Item:
-    """An item of an order: its own inputs, the steps to what it is ordered by, and their slips."""
+    """An item of an order: its own inputs, the steps to its sort key, and their slips."""
 
     name: str
     said: Mapping[str, str]
@@ -469,19 +465,19 @@ class _Item:
     slips: Sequence[Slip]
 
     def value(self, inputs, slip=None):
-        """What it is ordered by, or is by a slip, where ``inputs`` are those of all items."""
+        """Return its sort key, or that of a slip; ``inputs`` are those of all items."""
         derivation = self.steps if slip is None else self.slips[slip].formula
         return derivation.values(self._values(inputs))[derivation.steps[-1].name]
 
     def fill(self, shows, inputs):
-        """A text with what the item says, its figures and its steps in place of their names."""
+        """Fill a text with the item's texts, figures and steps."""
         shown = format_figures(inputs | self.inputs)
         lines = self.steps.lines(self._values(inputs), shown)
         steps = {step.name: line.value for step, line in zip(self.steps.steps, lines, strict=True)}
         return shows.format_map(shown | steps | self.said)
 
     def with_new_figures(self, rng, chips):
-        """The same item where others stand in place of chips, of which it may be one."""
+        """Return the item with other chips, of which it may be one."""
         name = chips.get(self.name, self.name)
         return replace(self, name=name, inputs=redraw_inputs(self.inputs, rng, chips))
 
@@ -499,13 +495,13 @@ def _made_order(entry, inputs):
     needs = entry.pop("needs", {})
     for pair in needs:
         if len(pair.split(", ")) != 2 or not {*pair.split(", ")} <= {*told}:
-            raise TableError(f"'{pair}' are no two of {', '.join(told)}")
+            raise TableError(f"'{pair}' are not two of {', '.join(told)}")
     entry["needs"] = {tuple(pair.split(", ")): says for pair, says in needs.items()}
     shows = entry.pop("shows", "")
     each, steps, slips = (entry.pop(key, {}) for key in ("each", "steps", "slips"))
     if "right" in entry:
         if each or steps or slips:
-            raise TableError("it goes by 'right' or by steps, not by both")
+            raise TableError("give 'right' or steps, not both")
         right = entry.pop("right")
         if sorted(right) != sorted(told):
             raise TableError(f"'right' does not hold each of {', '.join(told)} once")
@@ -517,7 +513,7 @@ def _made_order(entry, inputs):
 
 
 def _item(name, of, each, inputs, steps, slips):
-    """An item of its own figures, with the inputs of ``each`` and the steps and slips of all."""
+    """Make an item of its own figures, the inputs of ``each``, and the shared steps and slips."""
     own = {
         label: _make_input(label, {key: name if v == "{item}" else v for key, v in given.items()})
         for label, given in each.items()
@@ -540,7 +536,7 @@ def _item(name, of, each, inputs, steps, slips):
 
 
 def _ordered_by_steps(items, inputs, shows):
-    """The fields of an Order of items that go by the last of their steps."""
+    """Return the fields of an Order of items sorted by their last step."""
     named = {item.name: item for item in items}
     every = [*inputs.values(), *(given for item in items for given in item.inputs.values())]
 
@@ -564,7 +560,7 @@ def _ordered_by_steps(items, inputs, shows):
             for number, slip in enumerate(items[0].slips)
         },
         "redraw": again if any(given.redraw for given in every) else None,
-        # An item with inputs of its own is a chip, which has several names.
+        # Items with inputs of their own are chips, which have several names.
         "read": _read_chip if items[0].inputs else str,
     }
 
@@ -626,14 +622,14 @@ MAKERS = {
 
 
 def _translate(table, words):
-    """A table with the sentences of another in place of its own."""
+    """Return a table with its sentences replaced by those of a translation."""
     merged = dict(table)
     for key, told in words.items():
         own = merged.get(key)
         if isinstance(told, Mapping):
             merged[key] = _translate(own or {}, told)
         elif isinstance(own, list) and isinstance(told, str):
-            # The text of a step, a slip or a mistake stands after its arithmetic.
+            # The text of a step, slip or mistake comes after its expression.
             last = max(n for n, each in enumerate(own) if isinstance(each, str))
             merged[key] = [told if n == last else each for n, each in enumerate(own)]
         else:

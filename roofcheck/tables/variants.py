@@ -1,4 +1,4 @@
-"""A question's variants: each student has one, and a neighbour's number is known for what it is."""
+"""The variants of a question: each student gets one, and the check recognises a neighbour's answer."""
 
 import functools
 import hashlib
@@ -19,18 +19,18 @@ from roofcheck.steps.inputs import GIVEN_BY_QUESTION
 from roofcheck.tables.catalogue import find_question
 from roofkit._html import start_with_blank_line
 
-# So many variants that two students seldom share one, and so few that a wrong answer is seldom the
-# answer to another by chance.
+# Enough variants that two students rarely share one, and few enough that a wrong answer is rarely
+# the answer to another variant by chance.
 FEWEST, MOST = 8, 20
-# The answers to two variants differ by more than this, which is more than any question tolerates.
+# Answers of variants differ by more than this, which exceeds every question's tolerance.
 APART_RTOL = 0.03
 
 
 class Variant:
-    """A student's own variant: the question as text, the figures it gives as attributes.
+    """A student's variant: shows the question, and has its figures as attributes.
 
-    ``chip`` is the chip that it is about, ``chips`` are those if there are several. A notebook also
-    shows what one needs beside the text. Raises AttributeError for a figure it does not give.
+    ``chip`` is its chip, or ``chips`` if there are several. A notebook also shows the context.
+    Raises AttributeError for a figure that the question does not give.
     """
 
     def __init__(self, text, figures, shown=""):
@@ -55,7 +55,7 @@ class Variant:
 
 
 def ask(question_id, me=...):
-    """A question with the figures of the student ``me``, an id or a name; the same every time.
+    """Return a question with the figures of the student ``me``, an id; always the same ones.
 
     >>> given = ask("ps1.time", "ada")
     >>> given
@@ -68,7 +68,7 @@ how many microseconds does it take?
         return Variant(sentence("variant.nobody"), {})
     question = find_variant(question_id, me)
     inputs = question.all_inputs()
-    # Inputs that the text does not print are steps of the answer, such as the links of a corner.
+    # Inputs that the text doesn't print are part of the answer, such as the links of a corner.
     printed = {name for _, name, *_ in Formatter().parse(question.asks)}
     figures = {
         name: int(given.value) if given.value % 1 == 0 else given.value
@@ -83,12 +83,12 @@ how many microseconds does it take?
 
 @functools.cache
 def list_variants(question_id):
-    """Draws of a question of which no two have the same answer.
+    """Return draws of a question with different answers.
 
-    Raises ValueError for a question that does not ask for numbers, or has too few.
+    Raises ValueError if the question doesn't ask for numbers, or has too few variants.
     """
     drawn = {}
-    # A question that has few different draws would be drawn for long.
+    # The limit is for questions with few different draws.
     for seed in range(2 * MOST):
         question = find_question(question_id).with_new_figures(f"{question_id}, variant {seed}")
         if not isinstance(question, (Number, Several)):
@@ -104,7 +104,7 @@ def list_variants(question_id):
 
 
 def has_variants(question_id):
-    """Whether a question has enough variants for a class."""
+    """Return whether a question has enough variants for a class."""
     try:
         return bool(list_variants(question_id))
     except ValueError:
@@ -112,31 +112,31 @@ def has_variants(question_id):
 
 
 def is_nobody(me):
-    """Whether ``me`` has not been filled in."""
+    """Return whether ``me`` is not filled in."""
     return is_missing(me) or not str(me).strip(" .")
 
 
 def find_variant(question_id, me):
-    """The variant of the student ``me``, an id or a name; case and spaces do not matter."""
+    """Return the variant of the student ``me``; case and spaces don't matter."""
     found = list_variants(question_id)
     return found[int.from_bytes(hashlib.sha256(normalise_id(me).encode()).digest()) % len(found)]
 
 
 def normalise_id(me):
-    """An id or a name in the one form that all ways to write it share."""
+    """Return an id in normal form; case, spaces and accent encoding don't matter."""
     return " ".join(unicodedata.normalize("NFKC", str(me)).casefold().split())
 
 
 def judge_variant(question_id, own, answer):
-    """The Verdict on an answer to one of a question's variants."""
+    """Judge an answer to one of a question's variants."""
     if isinstance(answer, Iterator):
-        # It can be read only once, and is compared with several variants.
+        # It can be read only once, but is compared with several variants.
         answer = as_sequence(answer, len(_list_parts(own)) + 1)
     verdict = own.judge(answer)
     others = [other for other in list_variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answer_to(other, answer) for other in others):
         return verdict
-    # A known step gone wrong is likelier than a neighbour's number; a mere factor is not.
+    # A wrong step is likelier than a neighbour's number; a mere factor is not.
     steps = {
         slip.names[0]
         for part in _list_parts(own)
@@ -155,7 +155,7 @@ def _list_parts(question):
 
 
 def _is_answer_to(question, answer):
-    """Whether an answer is this variant's, exactly or to more digits than a guess would have."""
+    """Return whether an answer is this variant's, to more digits than a guess would have."""
     parts = _list_parts(question)
     try:
         values = order_by_labels(answer, list(question.parts)) if len(parts) > 1 else [answer]

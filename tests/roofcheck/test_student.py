@@ -59,7 +59,7 @@ def test_an_answer_earns_its_share_and_is_told_why_and_never_the_solution(
         (abs, "a function (call it"),
         (3 + 4j, "a value of type complex"),
         (sympy.Symbol("x"), "a value of type Symbol"),
-        (rk.chip("A6000"), "it has .peak_flops"),
+        (rk.chip("A6000"), "which has .peak_flops"),
     ],
 )
 def test_what_is_no_number_is_told_so(answer, says):
@@ -286,7 +286,7 @@ def test_rounded_results_keep_half_and_are_told_so(rounding):
     question = find_question("ps4.light")
     grade = check("ps4.light", lambda *case: rounding(question.reference(*case)))
     assert grade == question.points / 2
-    assert "These are rounded" in str(grade)
+    assert "These results are rounded" in str(grade)
 
 
 def test_a_draw_that_never_binds_is_refused_and_raises_nothing():
@@ -352,7 +352,7 @@ class Silent(Exception):  # noqa: N818
         (raises(AssertionError), "raised AssertionError for"),
         (raises(SystemExit), "raised SystemExit"),
         (lambda i, p, b: None, "returned None"),
-        (lambda i, p, b: "fast", "No number could be read from the text 'fast'"),
+        (lambda i, p, b: "fast", "I can't read a number in 'fast'"),
         (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
         (lambda i, p, b: math.nan, "nan"),
         (lambda i, p, b: -1, "negative"),

@@ -1,10 +1,10 @@
-"""setuptools leaves data files out of an editable installation, against its own documentation."""
+"""Install data files in editable mode too, which setuptools documents but doesn't do."""
 
 from setuptools.command import build_py
 
 
 class BuildWithData(build_py.build_py):
-    """Brings the data files along where the package itself is only pointed at."""
+    """Also installs the data files in editable mode."""
 
     def run(self):
         super().run()

@@ -1,9 +1,9 @@
-"""What this environment's kernels load: a notebook of the course says which cell to run first."""
+"""Load the extension that says which cell of a course notebook to run first."""
 
 import os
 
 c = get_config()  # noqa: F821  IPython provides it
 
-# Only a Jupyter server's kernels know their notebook.
+# Only kernels of a Jupyter server know their notebook.
 if "JPY_SESSION_NAME" in os.environ:
     c.InteractiveShellApp.extensions.append("roofcheck.handin.first_cell")
