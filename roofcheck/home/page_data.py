@@ -184,7 +184,7 @@ class Home:
                 number=number,
                 time=format_moment(due),
                 left=format_time_left(due - now),
-            )  # fmt: skip
+            )
             for due, number in waiting
             if due > now
         ]

@@ -2,7 +2,7 @@
 
 A table is a TOML file, or a Python file with a dict QUESTIONS if a question needs a program. The
 environment variable ROOFKIT_QUESTIONS can name a folder with more of them, which no release and no
-kit includes. Translations of ``l04.toml`` are in a folder named after the language: ``zh/l04.toml``.
+kit includes. The translation of ``l04.toml`` into a language is, for example, ``zh/l04.toml``.
 """
 
 import difflib

@@ -66,11 +66,13 @@ KEYS_BY_KIND = {
     "number": (*QUESTION_KEYS, *COMPUTED_KEYS, "usual", "figure", "beyond", "symbols"),
     "several": (*QUESTION_KEYS, "steps", "slips", "parts", "swapped"),
     "formula": (*QUESTION_KEYS, *COMPUTED_KEYS, "arguments", "cancels"),
-    "function": (*QUESTION_KEYS, "unit", "rtol", "steps", "slips", "half", "arguments", "case", "results"),
+    "function": (
+        *QUESTION_KEYS, "unit", "rtol", "steps", "slips", "half", "arguments", "case", "results",
+    ),
     "choice": (*QUESTION_KEYS, "right", "why_not", "also"),
     "order": (
-        *QUESTION_KEYS, "items", "each", "steps", "slips", "apart", "right", "needs", "reversed_says",
-        "shows",
+        *QUESTION_KEYS, "items", "each", "steps", "slips", "apart", "right", "needs",
+        "reversed_says", "shows",
     ),
     "puzzle": (
         *QUESTION_KEYS, "case", "case_count", "credit", "steps", "slips", "faults", "best_schedule",
@@ -171,7 +173,7 @@ def _make_like(entry, known):
 
 
 def _merge_groups(entry, groups):
-    """Return the entry with the content of the groups that it uses; its own keys take precedence."""
+    """Return the entry with the content of the groups that it uses; its own keys win."""
     used = []
     for group in entry.get("uses", ()):
         if group not in groups:
@@ -385,7 +387,8 @@ def _make_formula(entry, inputs):
     name = derivation.steps[-1].name
     return Formula(
         **entry, inputs=inputs, arguments=tuple(symbols), results={name: derivation},
-        slips={name: own}, words=words, case=functools.partial(_choose_case, tuple(symbols.values())),
+        slips={name: own}, words=words,
+        case=functools.partial(_choose_case, tuple(symbols.values())),
     )  # fmt: skip
 
 

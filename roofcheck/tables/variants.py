@@ -1,4 +1,4 @@
-"""The variants of a question: each student gets one, and the check recognises a neighbour's answer."""
+"""Variants of a question: each student gets one, and the check knows a neighbour's answer."""
 
 import functools
 import hashlib

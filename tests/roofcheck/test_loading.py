@@ -245,9 +245,9 @@ WRONG = {
     "count = 1e9": ("number = 1e9", 5, "give it one of count"),
     'bandwidth = "TPU v6e"': ('bandwidth = "TPU v66e"', 7, "TPU v6e"),
     "asks =": ("ask =", 3, "has no key 'ask'"),
-    "inputs.size =": ("inputs.siz =", 10, "'size' is no input"),
+    "inputs.size =": ("inputs.siz =", 10, "'size' is neither"),
     "moved = 3 * weights": ("moved = 3 * weight", 14, "did you mean 'weights'"),
-    'time = ["moved': ('time = ["time', 11, "'time' is no input and no earlier step"),
+    'time = ["moved': ('time = ["time', 11, "'time' is neither an input nor an earlier step"),
 }
 
 
@@ -283,8 +283,8 @@ WRONG_OF_KINDS = {
     ),
     (RIDGES, "apart ="): ("apar =", 6, "has no key 'apar'"),
     (RIDGES, 'peak = "{item}"'): ('peek = "{item}"', 7, "give it one of"),
-    (CHAIN, '"B, A"'): ('"B, Z"', 9, "are no two of A, B"),
-    (CHAIN, 'shows = "{text} {why}"'): ('steps.x = "1"', 5, "by 'right' or by steps"),
+    (CHAIN, '"B, A"'): ('"B, Z"', 9, "are not two of A, B"),
+    (CHAIN, 'shows = "{text} {why}"'): ('steps.x = "1"', 5, "'right' or steps"),
     (CHAIN, '"BA"'): ('"BB"', 5, "does not hold each of A, B once"),
     (CHAIN, 'right = "BA"'): ("", 2, "neither steps nor a 'right' order"),
 }

@@ -117,7 +117,7 @@ def test_a_guess_is_never_wrong_and_shows_which_way_off_it_was(name, guess, says
     assert grade == 0
 
 
-@cases(("name", "says"), [("ps1.rigde", r"nearest: ps1\.ridge"), (["ps1.ridge"], "no question")])
+@cases(("name", "says"), [("ps1.rigde", r"nearest are ps1\.ridge"), (["ps1.ridge"], "no question")])
 def test_an_unknown_question_names_the_nearest(name, says):
     with pytest.raises(ValueError, match=says):
         check(name, 1)
@@ -356,7 +356,7 @@ class Silent(Exception):  # noqa: N818
         (lambda i, p, b: (1, 2), "returned 2 value(s), not 1"),
         (lambda i, p, b: math.nan, "nan"),
         (lambda i, p, b: -1, "negative"),
-        (lambda *case: 0, "rounded down by //"),
+        (lambda *case: 0, "round a division down"),
         (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
         (lambda i, p, b: i * b, "That is intensity times bandwidth alone"),
         (lambda i, p, b: int(p) ** 100, "it gives inf; it should give"),
