@@ -54,7 +54,7 @@ class Number(Question):
     ...     unit="FLOP/byte",
     ... )
     >>> ridge.judge("about 240").state, ridge.judge(1 / 240.5).message
-    ('right', 'That is 1 over the value asked for: the division is the other way round.')
+    ('right', 'That is 1 over the right value: the division is upside down.')
     """
 
     formula: Callable

@@ -45,9 +45,9 @@ def test_an_answer_agrees_to_the_digits_it_has_and_no_fewer_than_two(value, answ
 
 
 ASKED = {(text, unit): says for says, found in WRITTEN["asked"].items() for text, unit in found} | {
-    ("(" * 40 + "1" + ")" * 40, ""): "too many parentheses or signs",
-    ("-" * 200 + "1", ""): "too many parentheses or signs",
-    ("^".join("2" * 100), ""): "too many parentheses or signs",
+    ("(" * 40 + "1" + ")" * 40, ""): "too many nested parentheses or signs",
+    ("-" * 200 + "1", ""): "too many nested parentheses or signs",
+    ("^".join("2" * 100), ""): "too many nested parentheses or signs",
     ("1+" * 200 + "1", ""): "more than 300 characters",
     ("ﷺ" * 250, ""): "more than 300 characters",
     (10**400, ""): "too large to be compared with",
@@ -161,7 +161,7 @@ def test_several_numbers_may_come_one_by_one():
     ("answer", "says"),
     [
         ({3e9, 2e6}, "A set has no order"),
-        ("bytes: 2, bytes: 3", "labelled as bytes"),
+        ("bytes: 2, bytes: 3", "the label bytes"),
         ("240,153", "Give 2 values, in this order: FLOPs and bytes."),
         ("1.2 ms", "Give 2 values"),
         ([1, 2, 3], "Give 2 values"),
@@ -220,7 +220,7 @@ def test_a_formula_as_people_write_it(text):
     assert AROUND.judge(text).credit == 1
 
 
-@cases(("text", "says"), [*WRITTEN["formula"]["asked"].items(), ("(" * 99, "too many parenthes")])
+@cases(("text", "says"), [*WRITTEN["formula"]["asked"].items(), ("(" * 99, "too many nested parenthes")])
 def test_a_formula_that_cannot_be_read_is_told_why(text, says):
     verdict = AROUND.judge(text)
     assert verdict.credit == 0

@@ -57,7 +57,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     assert (here.student, here.course) == (me, "roofline")
     assert here.list_released() == []
     assert here.submission_time(SET) is here.fetch_feedback(SET) is None
-    with pytest.raises(exchange.ExchangeError, match=r"says: .*not found"):
+    with pytest.raises(exchange.ExchangeError, match=r"reports: .*not found"):
         here.fetch(SET)
     nbgrader(course.root, "release_assignment", SET)
     here = exchange.find_exchange(student)
