@@ -220,7 +220,7 @@ def test_a_formula_as_people_write_it(text):
     assert AROUND.judge(text).credit == 1
 
 
-@cases(("text", "says"), [*WRITTEN["formula"]["asked"].items(), ("(" * 99, "too many nested parenthes")])
+@cases(("text", "says"), [*WRITTEN["formula"]["asked"].items(), ("(" * 99, "too many nested")])
 def test_a_formula_that_cannot_be_read_is_told_why(text, says):
     verdict = AROUND.judge(text)
     assert verdict.credit == 0
