@@ -50,7 +50,7 @@ ASKED = {(text, unit): says for says, found in WRITTEN["asked"].items() for text
     ("^".join("2" * 100), ""): "too many nested parentheses or signs",
     ("1+" * 200 + "1", ""): "more than 300 characters",
     ("ﷺ" * 250, ""): "more than 300 characters",
-    (10**400, ""): "too large to be compared with",
+    (10**400, ""): "too large to compare",
     ((1, 2), ""): "type tuple of 2 values",
 }
 # What only a programmer of this check understands.

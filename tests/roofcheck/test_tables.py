@@ -333,7 +333,7 @@ FORMULAS = {
             "(k-1)/2(k+1)": "put the whole divisor", "k/(2(k+1))": "k - 1",
             "(k-1)/(k+1)": "1 byte for an element", "1/6": "two at a time",
             "(n-1)/(2n+2)": "'n' isn't one of its symbols", "k-1)/2": "couldn't read the formula",
-            0.3: "formula of k is asked for", sympy.Symbol("M") / 2: "'M' is not among", ...: "...",
+            0.3: "formula of k", sympy.Symbol("M") / 2: "'M' isn't one of", ...: "...",
         },
     ),
     "l03.own-length": (
