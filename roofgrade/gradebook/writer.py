@@ -12,14 +12,7 @@ from pathlib import PurePosixPath
 
 import nbformat
 import sqlalchemy as sa
-from nbgrader.api import (
-    Assignment,
-    BaseCell,
-    Comment,
-    Grade,
-    MissingEntry,
-    SubmittedAssignment,
-)
+from nbgrader.api import Assignment, BaseCell, Comment, Grade, MissingEntry, SubmittedAssignment
 from nbgrader.preprocessors import (
     AssignLatePenalties,
     SaveAutoGrades,

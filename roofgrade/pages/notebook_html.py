@@ -38,10 +38,7 @@ NUMBERS = ("points", "score", "unread_points")
 SVG, IMAGE_KINDS = "image/svg+xml", ("image/png", "image/jpeg")
 TEXT_KINDS = ("text/plain", "text/markdown", "text/latex", "text/html")
 SHOWN_KINDS = (*TEXT_KINDS, SVG, *IMAGE_KINDS)
-NEEDS_SCRIPT = (
-    "application/javascript",
-    "application/vnd.jupyter.widget-view+json",
-)
+NEEDS_SCRIPT = ("application/javascript", "application/vnd.jupyter.widget-view+json")
 # The most characters of an error, counted from its end, and of what is said of a whole notebook.
 LONGEST_ERROR, LONGEST_REASON = 20_000, 2_000
 # What a piece of a page costs beside its characters, and each tag in it: who reads the page makes
