@@ -1,4 +1,4 @@
-"""``python -m roofgrade``: parses, calls, prints."""
+"""The command line of grading, ``python -m roofgrade``."""
 
 import os
 import sys
@@ -15,9 +15,9 @@ from roofkit.commandline.errors import ErrorSentences
 
 
 class _CourseCommand(click.Command):
-    """A command on a course. What a killed one has kept of the same set is saved first.
+    """A command on a course, which first saves what an interrupted command left unsaved.
 
-    Where a disk is full, or the gradebook does not serve, it ends with a sentence that says so.
+    It replaces errors of a full disk or an unusable gradebook by a message.
     """
 
     def invoke(self, ctx):
@@ -27,8 +27,8 @@ class _CourseCommand(click.Command):
         course, name = ctx.obj, ctx.params.get("name")
         try:
             with explain_errors(course.db_url):
-                for said in save_unsaved(course, name) if name else ():
-                    _print_text(said, err=True)  # what a command prints may go to a file
+                for message in save_unsaved(course, name) if name else ():
+                    _print_text(message, err=True)  # standard output may go to a file
                 return super().invoke(ctx)
         except OSError as error:
             if error.errno not in DISK_FULL_ERRORS:
@@ -37,7 +37,7 @@ class _CourseCommand(click.Command):
 
 
 class _GradeGroup(ErrorSentences):
-    """Takes the name of a set in a command's place: ``ps1`` is ``run ps1``."""
+    """Accepts the name of a set as a command: ``ps1`` means ``run ps1``."""
 
     command_class = _CourseCommand
 
@@ -50,7 +50,7 @@ class _GradeGroup(ErrorSentences):
         try:
             return super().invoke(ctx)
         except click.ClickException as error:
-            error.message = escape_lines(error.message)  # it may quote what a student wrote
+            error.message = escape_lines(error.message)  # it may quote a student
             raise
 
 
@@ -59,38 +59,41 @@ class _GradeGroup(ErrorSentences):
     "--course",
     default=".",
     type=click.Path(path_type=Path, file_okay=False),
-    help="The folder of the course, by default this one.",
+    help="The course folder (default: this one).",
 )
 @click.pass_context
 def main(ctx, course):
-    """Grade what students handed in: python -m roofgrade ps1.
+    """Grade submissions: python -m roofgrade ps1.
 
-    Stop it whenever you like and run it again: only what is new is run. TEACHING.md goes through a
-    term.
+    Interrupt it whenever you like: the same command continues from there and runs only what is new.
+    TEACHING.md shows how to run a term.
     """
     ctx.obj = Course(course.resolve())
-    # nbgrader calls alembic by name, as an activated environment has it.
+    # nbgrader starts the program alembic, which only an activated environment has in its PATH.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 set_argument = click.argument("name", metavar="SET")
+all_option = click.option("--all", "every", is_flag=True, help="Print every row.")
 
 
 @main.command()
 @set_argument
-@click.option("--workers", type=click.IntRange(1), help="How many at once; by default one a core.")
-@click.option("--dask", default="", metavar="ADDRESS", help="By the workers of a Dask scheduler.")
-@click.option("--again", is_flag=True, help="Run also what was graded and has not changed.")
-@click.option("--only", multiple=True, metavar="STUDENT", help="Only these; may be repeated.")
-@click.option("--unsandboxed", is_flag=True, help="Without walls: students' code has your rights.")
+@click.option("--workers", type=click.IntRange(1), help="Parallel workers (default: one per core).")
+@click.option("--dask", default="", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
+@click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
+@click.option(
+    "--only", multiple=True, metavar="STUDENT", help="Grade only this student; repeatable."
+)
+@click.option("--unsandboxed", is_flag=True, help="No sandbox: students' code has your rights.")
 @click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
 @click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
-@click.option("--all", "every", is_flag=True, help="Print a row for each, not only what waits.")
+@all_option
 @click.pass_obj
 def run(course, name, every, **settings):
-    """Take in, run, judge and save what came in for SET."""
+    """Grade the submissions of SET."""
     from roofgrade.run import grading_run as grading
 
     _print_summary(course, grading.grade_assignment(course, name, **settings), every)
@@ -98,10 +101,10 @@ def run(course, name, every, **settings):
 
 @main.command()
 @set_argument
-@click.option("--all", "every", is_flag=True, help="Print a row for each, not only what waits.")
+@all_option
 @click.pass_obj
 def table(course, name, every):
-    """What became of each submission, as things stand now."""
+    """Show the current state of each submission."""
     from roofgrade.pages import feedback
     from roofgrade.run import grading_run as grading
 
@@ -111,7 +114,7 @@ def table(course, name, every):
 
 
 def _print_text(text, err=False):
-    """Print text that may quote a student: nothing in it moves a terminal's cursor."""
+    """Print text that may quote a student, without control characters of a terminal."""
     click.echo(escape_lines(str(text)), err=err)
 
 
@@ -124,21 +127,21 @@ def _print_summary(course, summary, every):
 @main.command()
 @set_argument
 @click.argument("question")
-@click.option("--yes", is_flag=True, help="Change the grades; otherwise say who would move.")
+@click.option("--yes", is_flag=True, help="Change the grades, not only preview them.")
 @click.pass_obj
 def regrade(course, name, question, yes):
-    """Judge QUESTION anew after its table changed, without running anything again."""
-    from roofgrade.regrade_export import regrade as regrading
+    """Judge QUESTION again after its table changed. No student code runs."""
+    from roofgrade.regrade_export import regrade as regrade_module
 
-    found = regrading.preview_regrade(course, name, question)
-    for move in found.moves:
+    regrading = regrade_module.preview_regrade(course, name, question)
+    for move in regrading.moves:
         _print_text(move)
-    counts = {"moves": len(found.moves), "changes": len(found.changes)}
-    _print_text(sentence("commands.regraded", judged=found.judged, **counts))
+    counts = {"moves": len(regrading.moves), "changes": len(regrading.changes)}
+    _print_text(sentence("commands.regraded", judged=regrading.judged, **counts))
     if yes:
-        regrading.apply_regrade(course, found)
+        regrade_module.apply_regrade(course, regrading)
         _print_text(sentence("commands.regrade_saved", assignment=name))
-    elif found.changes:
+    elif regrading.changes:
         _print_text(sentence("commands.regrade_preview"))
 
 
@@ -147,35 +150,35 @@ def regrade(course, name, question, yes):
 @click.argument("students", nargs=-1)
 @click.pass_obj
 def feedback(course, name, students):
-    """Write the pages that students get, of all or of STUDENTS, where anything has changed."""
-    from roofgrade.pages import feedback as pages
+    """Write the feedback pages that changed, of all students or of STUDENTS."""
+    from roofgrade.pages import feedback as feedback_module
 
-    made = pages.write_pages(course, name, students or None)
-    if not made:
+    pages = feedback_module.write_pages(course, name, students or None)
+    if not pages:
         raise ValueError(sentence("commands.nothing_graded", assignment=name))
-    written = [page for page in made if page.status == "written"]
+    written = [page for page in pages if page.status == "written"]
     for page in written:
         _print_text(page)
-    _print_text(sentence("commands.pages", written=len(written), left=len(made) - len(written)))
+    _print_text(sentence("commands.pages", written=len(written), left=len(pages) - len(written)))
 
 
 @main.command()
 @set_argument
-@click.option("--withdraw", is_flag=True, help="Take the release back.")
-@click.option("--yes", is_flag=True, help="Release them although some may still hand in.")
+@click.option("--withdraw", is_flag=True, help="Withdraw the answers.")
+@click.option("--yes", is_flag=True, help="Release them before the last due date.")
 @click.pass_obj
 def answers(course, name, withdraw, yes):
-    """Release the answers of SET: feedback pages then show how each is derived."""
-    from roofgrade.gradebook import answer_release as released
+    """Release the answers of SET to its feedback pages."""
+    from roofgrade.gradebook import answer_release
 
     if withdraw:
-        released.withdraw_answers(course, name)
+        answer_release.withdraw_answers(course, name)
         _print_text(sentence("commands.answers_withdrawn", assignment=name))
         return
-    due = released.find_last_due_date(course, name)
+    due = answer_release.find_last_due_date(course, name)
     if due and due > datetime.now(UTC) and not yes:
         raise ValueError(sentence("commands.answers_early", assignment=name, due=due))
-    released.release_answers(course, name)
+    answer_release.release_answers(course, name)
     _print_text(sentence("commands.answers_released", assignment=name))
 
 
@@ -183,21 +186,21 @@ def answers(course, name, withdraw, yes):
 @set_argument
 @click.pass_obj
 def report(course, name):
-    """What the class got wrong, question by question, and which lecture cells help."""
-    from roofgrade.pages import report as reports
+    """Show what the class got wrong, and which lecture cells help."""
+    from roofgrade.pages import report as report_module
 
-    found = reports.make_report(course, name)
-    _print_text(found)
-    for path in found.save(course.autograded):
+    class_report = report_module.make_report(course, name)
+    _print_text(class_report)
+    for path in class_report.save(course.autograded):
         _print_text(path)
 
 
 @main.command()
 @click.argument("file", type=EXISTING_FILE, required=False)
-@click.option("--ids", type=NEW_FILE, help="Write the ids of all to this file, which names nobody.")
+@click.option("--ids", type=NEW_FILE, help="Write all ids to this file, without names.")
 @click.pass_obj
 def roster(course, file, ids):
-    """Take the names of students from a CSV file: nbgrader's, Moodle's or Canvas's."""
+    """Load a roster: a CSV file of nbgrader, Moodle or Canvas."""
     from roofgrade.intake import roster as rosters
 
     if not (file or ids):
@@ -214,50 +217,50 @@ def roster(course, file, ids):
 @set_argument
 @click.pass_obj
 def unpack(course, file, name):
-    """Put what lies in the zip of an LMS into submitted/, and say what became of each file."""
+    """Unpack an LMS's zip into submitted/, and report on every file."""
     from roofgrade.intake import lms_archives
     from roofgrade.intake import roster as rosters
 
     entries = lms_archives.unpack_archive(file, course, name, rosters.load_people(course))
     for entry in entries:
-        told = "; ".join(filter(None, (escape_text(entry.to), entry.why)))
-        _print_text(f"{entry.entry}: {told}")
-    left = sum(not entry.to for entry in entries)
-    _print_text(sentence("commands.unpacked", taken=len(entries) - left, left=left))
+        outcome = "; ".join(filter(None, (escape_text(entry.to), entry.why)))
+        _print_text(f"{entry.entry}: {outcome}")
+    left_out = sum(not entry.to for entry in entries)
+    _print_text(sentence("commands.unpacked", taken=len(entries) - left_out, left=left_out))
 
 
 @main.command()
 @set_argument
-@click.option("--per-day", required=True, type=float, help="The share of the score, such as 0.1.")
 @click.option(
-    "--grace", default=0.0, show_default=True, type=float, help="Hours that cost nothing."
+    "--per-day", required=True, type=float, help="Share of the score per day, such as 0.1."
 )
-@click.option("--most", default=1.0, show_default=True, type=float, help="The most it may cost.")
+@click.option(
+    "--grace", default=0.0, show_default=True, type=float, help="Hours without a penalty."
+)
+@click.option("--most", default=1.0, show_default=True, type=float, help="Largest share taken.")
 @click.pass_obj
 def late(course, name, **policy):
-    """Take points for each day late, from the score of all who have been read."""
-    from roofgrade.regrade_export import late as penalties
+    """Set late penalties for submissions that are completely read."""
+    from roofgrade.regrade_export import late as late_module
 
-    for one in penalties.apply_penalties(course, name, penalties.LatePolicy(**policy)):
-        named = {"student": one.student, "hours": one.seconds / penalties.HOUR}
-        if one.penalty is None:
-            _print_text(sentence("commands.late_unread", **named))
+    for submission in late_module.apply_penalties(course, name, late_module.LatePolicy(**policy)):
+        fields = {"student": submission.student, "hours": submission.seconds / late_module.HOUR}
+        if submission.penalty is None:
+            _print_text(sentence("commands.late_unread", **fields))
         else:
-            cost = format_points(one.penalty)
+            cost = format_points(submission.penalty)
             key = "commands.late_free" if cost == "0" else "commands.late"
-            _print_text(sentence(key, points=cost, **named))
+            _print_text(sentence(key, points=cost, **fields))
 
 
 @main.command()
 @set_argument
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
-@click.option(
-    "--into", type=EXISTING_FILE, help="A file of the LMS to fill in, instead of a new one."
-)
-@click.option("--provisional", is_flag=True, help="Points so far, where not all is read.")
+@click.option("--into", type=EXISTING_FILE, help="Fill in this file of the LMS.")
+@click.option("--provisional", is_flag=True, help="Export the points so far.")
 @click.pass_obj
 def export(course, name, form, into, provisional):
-    """Print the grades as CSV; who is not yet read, or not graded, has an empty cell."""
+    """Print the grades as CSV. Students without a final grade get an empty cell."""
     from roofgrade.regrade_export import export as exports
 
     if into and form != "plain":
@@ -271,5 +274,5 @@ def export(course, name, form, into, provisional):
     except OSError as error:
         if error.errno not in DISK_FULL_ERRORS:
             raise
-        sys.stdout = None  # which would try once more when Python ends
+        sys.stdout = None  # otherwise Python would try to flush it again as it ends
         raise RuntimeError(sentence("commands.full_output")) from error

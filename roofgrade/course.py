@@ -1,4 +1,4 @@
-"""Where a course keeps what, as its nbgrader_config.py says."""
+"""The folders and settings of a course, as its nbgrader_config.py defines them."""
 
 import contextlib
 import hmac
@@ -19,9 +19,9 @@ SETTINGS_FILE = "nbgrader_config.py"
 
 @dataclass(frozen=True)
 class Course:
-    """The folder of a course: what came in, what was graded, and the gradebook's address.
+    """The folder of a course, with its submissions, results and gradebook.
 
-    Raises ValueError if ``root`` holds no nbgrader_config.py.
+    Raises ValueError if ``root`` has no nbgrader_config.py.
     """
 
     root: Path
@@ -47,7 +47,7 @@ class Course:
 
     @property
     def submitted(self) -> Path:
-        """Holds a folder for each student, and in it one for each set."""
+        """The folder with one folder per student, each with one folder per set."""
         return self.root / self.directory.submitted_directory
 
     @property
@@ -64,7 +64,7 @@ class Course:
         return tuple(sorted(path.parent.name for path in folder.glob("*/*.ipynb")))
 
     def release_path(self, assignment: str) -> Path:
-        """The notebook that students got. Raises ValueError if there is none."""
+        """The path of the released notebook. Raises ValueError if there is none."""
         path = self._notebook(self.directory.release_directory, assignment)
         if not path.is_file():
             known = ", ".join(self.released_sets())
@@ -73,18 +73,18 @@ class Course:
         return path
 
     def source_path(self, assignment: str) -> Path:
-        """The notebook with the solutions."""
+        """The path of the notebook with the solutions."""
         return self._notebook(self.directory.source_directory, assignment)
 
     def private_paths(self) -> tuple[Path, ...]:
-        """What no student may see: all but the release, wherever nbgrader's settings put it."""
+        """The paths that no student may see: everything except the release."""
         kinds = ("source", "submitted", "autograded", "feedback")
         names = ("", "grading", *(getattr(self.directory, f"{kind}_directory") for kind in kinds))
-        found = [self.root / name for name in names]
+        paths = [self.root / name for name in names]
         gradebook, exchange = make_url(self.db_url), self.config.Exchange.get("root")
         if gradebook.get_backend_name() == "sqlite" and gradebook.database:
-            found.append(self.root / gradebook.database)
-        return (*found, *([Path(exchange)] if exchange else []))
+            paths.append(self.root / gradebook.database)
+        return (*paths, *([Path(exchange)] if exchange else []))
 
     @property
     def shared(self) -> bool:
@@ -93,44 +93,44 @@ class Course:
 
     @property
     def grading(self) -> Path:
-        """Where grading keeps results and the key of the draws.
+        """The folder with the results and the key of the cases, which is created if missing.
 
-        Others cannot read it, but for the group where the course is ``shared``.
+        Only its owner can read it; in a ``shared`` course, the group can, too.
         """
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
         return self.open_to_group(folder)
 
     def open_to_group(self, path: Path) -> Path:
-        """A file or folder, which the group may write where the course is ``shared``."""
+        """Let the group write a file or folder if the course is ``shared``, and return its path."""
         if self.shared:
             safe_files.let_group_write(path)
         return path
 
     @cached_property
     def case_key(self) -> bytes:
-        """The secret from which each student's cases are drawn: made once, then kept."""
+        """The secret key from which each student's cases are drawn, created once."""
         path = self.grading / "key"
         if not path.exists():
-            made = path.with_suffix(f".{secrets.token_hex(4)}")
+            new_file = path.with_suffix(f".{secrets.token_hex(4)}")
             try:
-                made.touch(mode=0o600)
-                made.write_text(secrets.token_hex(32))
-                self.open_to_group(made)
-                with contextlib.suppress(FileExistsError):  # another run was first
-                    path.hardlink_to(made)
+                new_file.touch(mode=0o600)
+                new_file.write_text(secrets.token_hex(32))
+                self.open_to_group(new_file)
+                with contextlib.suppress(FileExistsError):  # another run created it first
+                    path.hardlink_to(new_file)
             finally:
-                made.unlink(missing_ok=True)
+                new_file.unlink(missing_ok=True)
         return bytes.fromhex(self.open_to_group(path).read_text())
 
     def case_secret(self, assignment: str, student: str, files: str) -> str:
-        """What the cases are drawn from that one student's work is tried on.
+        """The seed of the cases on which one student's work is tried.
 
-        ``files`` is the hash of what was handed in: the same work meets the same cases, and who
-        hands in anew meets others, so that knowing the last ones helps nobody.
+        ``files`` is the hash of the submitted files. Unchanged work gets the same cases again.
+        Changed work gets new ones, so knowing the last cases doesn't help.
         """
-        drawn_for = f"{assignment}/{student}/{files}".encode()
-        return hmac.new(self.case_key, drawn_for, "sha256").hexdigest()
+        message = f"{assignment}/{student}/{files}".encode()
+        return hmac.new(self.case_key, message, "sha256").hexdigest()
 
     def _notebook(self, folder, assignment):
         return self.root / folder / assignment / f"{assignment}.ipynb"
