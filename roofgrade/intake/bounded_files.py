@@ -1,4 +1,4 @@
-"""Files of a folder that a student could fill: regular ones within bounds, and through no link."""
+"""Reads the files of a folder that a student could fill: regular files within bounds, no links."""
 
 import os
 import stat
@@ -19,9 +19,10 @@ DEEPEST = 8
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was read; ``changed`` is its time in nanoseconds since 1970.
+    """A file as it was read; ``changed`` is its modification time in nanoseconds since 1970.
 
-    ``linked`` says that it has a second name on this disk, which may be somebody else's.
+    ``is_hard_linked`` says that it has a second name on this disk, perhaps in somebody else's
+    folder.
     """
 
     data: bytes
@@ -30,51 +31,53 @@ class File:
 
 
 def list_entries(folder: int) -> list[os.DirEntry]:
-    """What lies in an opened folder, by name, without what systems leave behind."""
-    with os.scandir(folder) as found:
-        return sorted((each for each in found if not is_junk(each.name)), key=lambda e: e.name)
+    """Return an opened folder's entries by name, without those of systems and editors."""
+    with os.scandir(folder) as entries:
+        return sorted(
+            (entry for entry in entries if not is_junk(entry.name)), key=lambda entry: entry.name
+        )
 
 
 def read_files(root: Path, name: str) -> dict[str, File]:
-    """The files of a folder below ``root`` by their paths in it, or the one file of that name.
+    """Return the files of a folder below ``root`` by their paths in it, or one file by its name.
 
-    Raises RefusedError, with words for the student, for what is no regular file or beyond the
-    bounds; MachineryError for what cannot be read, is gone, or changes while it is read.
+    Raises RefusedError, with a message for the student, for special files and files beyond the
+    bounds; MachineryError for files that cannot be read, are gone, or change while they are read.
     """
     files: dict[str, File] = {}
     try:
-        with open_below(root, *PurePosixPath(name).parts) as at:
-            if stat.S_ISDIR(os.fstat(at).st_mode):
-                _read_folder(at, PurePosixPath(), files, [])
+        with open_below(root, *PurePosixPath(name).parts) as opened:
+            if stat.S_ISDIR(os.fstat(opened).st_mode):
+                _read_folder(opened, PurePosixPath(), files, [])
             else:
-                _read_file(at, PurePosixPath(name).name, files)
+                _read_file(opened, PurePosixPath(name).name, files)
     except OSError as error:
-        said = sentence("intake.unreadable", name=escape_text(name), reason=error.strerror)
-        raise MachineryError(said) from error
+        message = sentence("intake.unreadable", name=escape_text(name), reason=error.strerror)
+        raise MachineryError(message) from error
     return files
 
 
-def _read_folder(folder, below, files, folders):
-    if len(below.parts) >= DEEPEST:
+def _read_folder(folder, parent, files, folders):
+    if len(parent.parts) >= DEEPEST:
         raise RefusedError(sentence("intake.deep", most=DEEPEST))
-    folders.append(below)
+    folders.append(parent)
     if len(folders) > MOST_FOLDERS:
         raise RefusedError(sentence("intake.many_folders", most=MOST_FOLDERS))
     for entry in list_entries(folder):
-        path = below / entry.name
-        if wrong := find_file_name_fault(entry.name):
-            raise RefusedError(sentence("intake.bad_file", name=escape_text(str(path)), why=wrong))
+        path = parent / entry.name
+        if fault := find_file_name_fault(entry.name):
+            raise RefusedError(sentence("intake.bad_file", name=escape_text(str(path)), why=fault))
         if entry.is_symlink() or not (entry.is_file() or entry.is_dir()):
             raise RefusedError(sentence("intake.no_file", name=escape_text(str(path))))
-        with open_below(folder, entry.name) as at:
+        with open_below(folder, entry.name) as opened:
             if entry.is_dir(follow_symlinks=False):
-                _read_folder(at, path, files, folders)
+                _read_folder(opened, path, files, folders)
             else:
-                _read_file(at, str(path), files)
+                _read_file(opened, str(path), files)
 
 
-def _read_file(at, path, files):
-    before = os.fstat(at)
+def _read_file(opened, path, files):
+    before = os.fstat(opened)
     if not stat.S_ISREG(before.st_mode):
         raise RefusedError(sentence("intake.no_file", name=escape_text(str(path))))
     if before.st_size > LARGEST_FILE:
@@ -85,9 +88,9 @@ def _read_file(at, path, files):
         raise RefusedError(sentence("intake.large_folder", most=LARGEST_FOLDER / MEGABYTE))
     if len(files) >= MOST_FILES:
         raise RefusedError(sentence("intake.many_files", most=MOST_FILES))
-    with os.fdopen(os.dup(at), "rb") as file:
+    with os.fdopen(os.dup(opened), "rb") as file:
         data = file.read(LARGEST_FILE + 1)
-    after = os.fstat(at)
+    after = os.fstat(opened)
     if len(data) != before.st_size or after.st_mtime_ns != before.st_mtime_ns:
         raise MachineryError(sentence("intake.changing", name=path))
     files[path] = File(data, before.st_mtime_ns, before.st_nlink > 1)

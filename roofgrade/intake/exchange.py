@@ -1,8 +1,8 @@
-"""Collecting from nbgrader's exchange, on a machine where students have accounts.
+"""A safe ``nbgrader collect`` for machines where students have accounts.
 
-``c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"`` in nbgrader_config.py puts it in
-the place of nbgrader's own. That one reads where a link in a submission leads, so that a link to
-the solutions is the solutions, and only warns of work in another's name.
+``c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"`` in nbgrader_config.py replaces
+nbgrader's own collector. That one follows links in a submission, even to the solutions, and only
+warns of work handed in under another student's name.
 """
 
 import os
@@ -17,18 +17,17 @@ from roofgrade.common.errors import MachineryError, RefusedError
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.intake.bounded_files import read_files
 
-# How long after its time a submission may still be written to.
+# Files may change this long after the stated time before the collector warns.
 COPY_TIME = timedelta(minutes=10)
 
 
 class Collect(ExchangeCollect):
-    """Takes from each account what it handed in itself: files within bounds, through no link."""
+    """Collects from each account only what it handed in itself, and follows no link."""
 
     def init_src(self):
-        """Find the latest that each student handed in; what cannot be taken is named."""
-        self.taken = {}
+        """Find each student's latest submission, and log those that cannot be collected."""
         super().init_src()
-        self.src_records = [each for each in self.src_records if each["username"] is not None]
+        self.src_records = [rec for rec in self.src_records if rec["username"] is not None]
 
     def _path_to_record(self, path):
         try:
@@ -44,27 +43,27 @@ class Collect(ExchangeCollect):
         ) as error:
             name = escape_text(os.path.basename(path))
             self.log.error(sentence("collect.left", name=name, why=error))
-            # One key for all of them, so that none stands in for somebody's.
+            # init_src drops all records without a user name.
             record = {"username": None, "filename": "", "timestamp": datetime.min}
         return record
 
     def _check_submission(self, path, record):
-        """Raise for what may not be taken; warn of what was changed later."""
-        found = path.lstat()
-        owner = pwd.getpwuid(found.st_uid).pw_name
-        if not stat.S_ISDIR(found.st_mode) or owner != record["username"]:
+        """Raise for a submission that may not be collected; warn of files that changed later."""
+        folder = path.lstat()
+        owner = pwd.getpwuid(folder.st_uid).pw_name
+        if not stat.S_ISDIR(folder.st_mode) or owner != record["username"]:
             raise RefusedError(sentence("collect.owner", owner=owner))
         files = read_files(path.parent, path.name)
         if any(file.is_hard_linked for file in files.values()):
             raise RefusedError(sentence("collect.linked"))
-        latest = max(os.lstat(each).st_ctime for each in (path, *map(path.joinpath, files)))
+        latest = max(os.lstat(name).st_ctime for name in (path, *map(path.joinpath, files)))
         changed = datetime.fromtimestamp(latest, UTC).replace(tzinfo=None)
         if changed > record["timestamp"] + COPY_TIME:
-            said = {"student": owner, "time": record["timestamp"], "changed": changed}
-            self.log.warning(sentence("collect.changed", **said))
+            times = {"time": record["timestamp"], "changed": changed}
+            self.log.warning(sentence("collect.changed", student=owner, **times))
 
     def do_copy(self, src, dest, log=None):
-        """Copy what was handed in; its time is the one that its folder's name says."""
+        """Copy a submission, with the time in its folder's name."""
         source, target = Path(src), Path(dest)
         files = {name: file.data for name, file in read_files(source.parent, source.name).items()}
         files["timestamp.txt"] = source.name.rsplit("+", 3)[2].encode()

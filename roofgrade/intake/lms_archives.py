@@ -1,20 +1,18 @@
-"""What an LMS gives an instructor, one zip of a whole class, put where nbgrader looks for it.
+"""Unpacks an LMS's zip of a whole class to where nbgrader looks for submissions.
 
-Three kinds are told apart by the names in them:
+The names in a zip tell three kinds apart:
 
 - Moodle's "Download all submissions": ``Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb``, or
   the same without the folder (mod/assign, "Download submissions in folders").
 - Canvas's "Download Submissions": ``lovelaceada_LATE_123_456_ps1-1.ipynb``. Canvas itself adds the
-  -1 when a file of one name is handed in again.
-- Any other: ``ada/ps1/ps1.ipynb``, also without the set's folder, or with it or one called
-  "submitted" or "submissions" around all.
+  -1 when a student hands in a file of the same name again.
+- Any other: ``ada/ps1/ps1.ipynb``, with or without the set's folder, perhaps in an outer folder
+  named after the set, "submitted" or "submissions".
 
-``names`` knows how each LMS writes them, ``people`` whom they mean. What may be two people's is
-left out: a person decides.
+Files that could belong to two people are left out, for a person to decide.
 
-None of them says when something was handed in: the times in a zip are those of its making, or of
-the file, and a timestamp.txt in it may be the student's own. So none is written, and nbgrader's
-late penalty sees nothing; Canvas's mark is passed on as a remark.
+No zip contains the time of handing in, and a timestamp.txt in it may be the student's own. So
+unpacking writes no time, and nbgrader takes no late penalty. Canvas's mark becomes a remark.
 """
 
 import contextlib
@@ -59,27 +57,21 @@ from roofgrade.intake.names import (
 from roofgrade.intake.people import People, UnclearOwnerError, make_id
 
 MOST_ENTRIES = 100_000
-# Packed notebooks are about ten times smaller; what shrinks this much was made to do harm.
+# Packed notebooks are about ten times smaller; only a zip bomb shrinks this much.
 HIGHEST_RATIO = 200
 OUTER_FOLDERS = frozenset({"submitted", "submissions"})
-UTF8_FLAG = 0x800  # the flag of a name that is UTF-8
-# What zipfile raises where an archive is damaged; two errors of its own are RuntimeErrors.
+UTF8_FLAG = 0x800  # marks a name in UTF-8
+# zipfile raises these if an archive is damaged.
 DAMAGED_ERRORS = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    EOFError,
-    OSError,
-    ValueError,
-    RuntimeError,
-)
+    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError,
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnpackedEntry:
-    """What became of one entry: where it went, below ``submitted/``, or "" and why it did not.
+    """One entry of a zip: its path below ``submitted/``, or "" and the reason it was left out.
 
-    ``why`` may also remark on what was taken in.
+    ``why`` may also be a remark on an entry that was unpacked.
     """
 
     entry: str
@@ -90,7 +82,7 @@ class UnpackedEntry:
 
 @dataclass(frozen=True)
 class _OwnedEntry:
-    """An entry that is somebody's. ``sender`` is what the LMS says of whom, if it is an LMS's."""
+    """An entry with its owner; ``sender`` is set if the LMS names one."""
 
     info: zipfile.ZipInfo
     student: str
@@ -100,21 +92,20 @@ class _OwnedEntry:
 
 
 class _SkippedError(Exception):
-    """Why an entry is not taken in."""
+    """The reason an entry is left out."""
 
 
 def unpack_archive(
     archive: Path, course: Course, assignment: str, people: People | None = None
 ) -> list[UnpackedEntry]:
-    """Put each student's files of one set where they belong, and say what became of every entry.
+    """Unpack each student's files of one set, and return a report on every entry.
 
-    ``people`` are the students of the roster. Who is not one of them, or may be two of them, is
-    left out, with a reason; without a roster, ids are made of names and numbers.
+    ``people`` are the students of the roster: files of nobody on it, or of two people on it, are
+    left out. Without a roster, ids are made from names and numbers.
 
-    What is in the zip counts from now on. What was there before, if it differs, moves to
-    ``grading/earlier/STUDENT/SET/1``, 2 and so on; a zip that holds only what was once replaced
-    changes nothing. Raises ValueError if this is no zip, or looks like one made to do harm, and if
-    there is no release of the set.
+    If a student's folder already has other files, they move to ``grading/earlier/STUDENT/SET/1``, 2
+    and so on. A zip with a version that was replaced before changes nothing. Raises ValueError if
+    ``archive`` is not a zip or looks like a zip bomb, or if the set has no release.
     """
     course.release_path(assignment)
     try:
@@ -124,58 +115,58 @@ def unpack_archive(
     with packed:
         infos = [info for info in packed.infolist() if not info.is_dir()]
         _check_for_bombs(archive, infos)
-        told: dict[zipfile.ZipInfo, UnpackedEntry] = {}
-        whose: dict[str, list[_OwnedEntry]] = {}
-        look = _OwnerFinder(course, assignment, people)
-        for entry in look.find_owned(infos, told):
-            whose.setdefault(entry.student, []).append(entry)
-        for student, entries in sorted(whose.items()):
-            if why := look.find_doubt(student, entries):
-                told |= {entry.info: _skip_entry(entry, why) for entry in entries}
+        reports: dict[zipfile.ZipInfo, UnpackedEntry] = {}
+        owned: dict[str, list[_OwnedEntry]] = {}
+        finder = _OwnerFinder(course, assignment, people)
+        for entry in finder.find_owned(infos, reports):
+            owned.setdefault(entry.student, []).append(entry)
+        for student, entries in sorted(owned.items()):
+            if why := finder.find_doubt(student, entries):
+                reports |= {entry.info: _skip_entry(entry, why) for entry in entries}
             else:
-                told |= _write_student_files(packed, course, student, assignment, entries)
-        return [told[info] for info in infos]
+                reports |= _write_student_files(packed, course, student, assignment, entries)
+        return [reports[info] for info in infos]
 
 
 class _OwnerFinder:
-    """Whose the entries of an archive are, for one set."""
+    """Finds the owners of an archive's entries for one set."""
 
     def __init__(self, course, assignment, people):
         self._assignment, self._sets, self._people = assignment, course.released_sets(), people
         self._place = f"{course.submitted.name}/ID/{assignment}/"
 
-    def find_owned(self, infos, told) -> Iterator[_OwnedEntry]:
-        """Those that are somebody's; why others are not goes into ``told``."""
+    def find_owned(self, infos, reports) -> Iterator[_OwnedEntry]:
+        """Yield the entries that have an owner; ``reports`` collects the reasons for the others."""
         paths = {}
         for info in infos:
             try:
                 paths[info] = _split_path(info)
             except _SkippedError as error:
-                told[info] = UnpackedEntry(entry=escape_text(info.filename), why=str(error))
-        around = self._count_outer(paths.values())
+                reports[info] = UnpackedEntry(entry=escape_text(info.filename), why=str(error))
+        outer = self._count_outer(paths.values())
         for info, parts in paths.items():
             try:
-                yield self._make_entry(info, parts, around)
+                yield self._make_entry(info, parts, outer)
             except (_SkippedError, UnclearOwnerError) as error:
-                told[info] = UnpackedEntry(entry=escape_text(info.filename), why=str(error))
+                reports[info] = UnpackedEntry(entry=escape_text(info.filename), why=str(error))
 
     def find_doubt(self, student, entries) -> str:
-        """Why these entries may not all be this student's, or ""."""
+        """Return why these entries may not all be this student's, or ""."""
         numbers = {entry.sender.number: entry.sender for entry in entries if entry.sender}
         if len(numbers) < 2 or self._people is None:
             return ""
-        told = {"numbers": sentence("people.and").join(sorted(numbers)), "place": self._place}
-        name = escape_text(next(iter(numbers.values())).full_name)
         return sentence(
-            "people.senders", **told, name=name, student=self._people.format_student(student)
-        )
+            "people.senders", numbers=sentence("people.and").join(sorted(numbers)),
+            place=self._place, name=escape_text(next(iter(numbers.values())).full_name),
+            student=self._people.format_student(student),
+        )  # fmt: skip
 
     def _count_outer(self, paths):
-        """How many folders lie around all files, none of them a student's."""
+        """Return how many folders, none of them a student's, contain all files."""
         levels = zip(*(parts[:-1] for parts in paths), strict=False)
         common = itertools.takewhile(lambda names: len({*names}) == 1, levels)
-        alien = itertools.takewhile(lambda names: not self._is_student_folder(names[0]), common)
-        return len([*alien])
+        outer = itertools.takewhile(lambda names: not self._is_student_folder(names[0]), common)
+        return len([*outer])
 
     def _is_student_folder(self, folder):
         return read_sender(folder, folder=True) or self._find_ids(folder)
@@ -183,66 +174,65 @@ class _OwnerFinder:
     def _find_ids(self, name):
         return self._people.find_ids(name) if self._people else set()
 
-    def _make_entry(self, info, parts, around):
-        """Whose an entry is, and where in that student's folder it belongs."""
-        told = read_sender(parts[around], folder=around < len(parts) - 1)
+    def _make_entry(self, info, parts, outer):
+        sender = read_sender(parts[outer], folder=outer < len(parts) - 1)
         remark = ""
-        if told:
-            inside = [*filter(None, [told.file_name]), *parts[around + 1 :]]
-            student, remark = self._find_sender(told)
+        if sender:
+            inside = [*filter(None, [sender.file_name]), *parts[outer + 1 :]]
+            student, remark = self._find_sender(sender)
         else:
-            student, inside = self._find_by_folder(parts, around)
-        if wrong := find_file_name_fault(inside[0]) if inside else sentence("intake.no_name"):
-            raise _SkippedError(wrong)
+            student, inside = self._find_by_folder(parts, outer)
+        if fault := find_file_name_fault(inside[0]) if inside else sentence("intake.no_name"):
+            raise _SkippedError(fault)
         if len(inside) > 1 and find_set(inside[0], self._sets) == self._assignment:
             inside = inside[1:]
         if len(inside) > DEEPEST:
             raise _SkippedError(sentence("archives.deep", most=DEEPEST))
-        if wrong := find_id_fault(student):
-            raise _SkippedError(sentence("archives.no_id", name=escape_text(student), why=wrong))
+        if fault := find_id_fault(student):
+            raise _SkippedError(sentence("archives.no_id", name=escape_text(student), why=fault))
         if normalise_name(inside[0]) == TIMESTAMP and len(inside) == 1:
             raise _SkippedError(sentence("archives.time", place=self._place))
-        return _OwnedEntry(info, student, "/".join(inside), told, remark)
+        return _OwnedEntry(info, student, "/".join(inside), sender, remark)
 
-    def _find_sender(self, told):
-        late = sentence("archives.late", lms=told.lms) if told.late else ""
+    def _find_sender(self, sender):
+        late = sentence("archives.late", lms=sender.lms) if sender.late else ""
         if self._people is None:
-            return make_student_id(told.full_name, told.number), late
-        student, remark = self._people.find_sender(told, self._place)
+            return make_student_id(sender.full_name, sender.number), late
+        student, remark = self._people.find_sender(sender, self._place)
         return student, "; ".join(filter(None, (late, remark)))
 
-    def _find_by_folder(self, parts, around):
-        """Whose a file is, by the first folder of its path that does not lie around all others."""
-        at = 0
-        while at < len(parts) - 1 and self._is_outer_folder(parts[at], at < around):
-            at += 1
-        parts = parts[at:]
+    def _find_by_folder(self, parts, outer):
+        """Return the owner by the first folder of the path that isn't an outer folder."""
+        depth = 0
+        while depth < len(parts) - 1 and self._is_outer_folder(parts[depth], depth < outer):
+            depth += 1
+        parts = parts[depth:]
         if len(parts) > 1:
-            whose, inside = parts[0], parts[1:]
+            owner, inside = parts[0], parts[1:]
         else:
-            whose = self._find_by_file_name(parts[0]) if is_notebook(parts[0]) else ""
+            owner = self._find_by_file_name(parts[0]) if is_notebook(parts[0]) else ""
             inside = parts
-        if not whose:
+        if not owner:
             raise _SkippedError(sentence("intake.whose", place=self._place))
-        student = self._people.find_one(whose, self._place) if self._people else make_id(whose)
-        if (other := find_set(inside[0], self._sets)) not in (None, self._assignment):
-            raise _SkippedError(sentence("archives.of_another_set", assignment=other))
+        student = self._people.find_one(owner, self._place) if self._people else make_id(owner)
+        if (other_set := find_set(inside[0], self._sets)) not in (None, self._assignment):
+            raise _SkippedError(sentence("archives.of_another_set", assignment=other_set))
         return student, inside
 
     def _find_by_file_name(self, name):
-        """Whose a file is by its own name; an id of digits counts where somebody has it."""
-        whose = find_signed_id(name, self._assignment)
-        return whose if self._find_ids(whose) else find_author(name, self._assignment)
+        """Return the owner by the file's own name; an id of digits must be a student's."""
+        signed_id = find_signed_id(name, self._assignment)
+        return signed_id if self._find_ids(signed_id) else find_author(name, self._assignment)
 
-    def _is_outer_folder(self, folder, around_all):
-        """Whether a folder is of all students; ``ps1_bob`` and what it holds may be Bob's."""
+    def _is_outer_folder(self, folder, contains_all):
+        """Whether a folder can contain several students' files; ``ps1_bob`` may be Bob's."""
         if self._find_ids(folder):
             return False
         if normalise_name(folder) in OUTER_FOLDERS:
             return True
-        whose = find_author(folder, self._assignment)
+        author = find_author(folder, self._assignment)
         of_set = find_set(folder, self._sets) == self._assignment
-        return of_set and (not whose or (around_all and not self._find_ids(whose)))
+        return of_set and (not author or (contains_all and not self._find_ids(author)))
 
 
 def _check_for_bombs(archive, infos):
@@ -255,7 +245,7 @@ def _check_for_bombs(archive, infos):
 
 
 def _split_path(info):
-    """The components of the path of an entry that can be read, which stay where they are put."""
+    """Return the parts of an entry's path. Raises _SkippedError for one that may not be written."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         raise _SkippedError(sentence("archives.no_file"))
@@ -265,7 +255,7 @@ def _split_path(info):
         raise _SkippedError(sentence("archives.packed"))
     name = info.filename.replace("\\", "/")  # as some programs on Windows write it
     if not info.flag_bits & UTF8_FLAG:
-        # Without the mark it is read as cp437, though macOS writes UTF-8 unmarked.
+        # zipfile reads a name without the flag as cp437, but macOS writes UTF-8 without it.
         with contextlib.suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = [part for part in name.split("/") if part not in ("", ".")]
@@ -274,41 +264,41 @@ def _split_path(info):
     if any(map(is_junk, parts)):
         raise _SkippedError(sentence("archives.system"))
     for part in parts:
-        if wrong := find_file_name_fault(part):
-            raise _SkippedError(wrong)
+        if fault := find_file_name_fault(part):
+            raise _SkippedError(fault)
     return parts
 
 
 def _write_student_files(
     archive, course, student, assignment, entries
 ) -> dict[zipfile.ZipInfo, UnpackedEntry]:
-    """Write one student's files, keep what they replace, and say what became of each."""
-    told, files, last = {}, {}, {entry.path: entry for entry in entries}
+    """Write one student's files, keep the version they replace, and return a report on each."""
+    reports, files, by_path = {}, {}, {entry.path: entry for entry in entries}
     for entry in entries:
-        if last[entry.path] is not entry:
-            told[entry.info] = _skip_entry(entry, sentence("archives.twice"))
-    for path, entry in sorted(last.items()):
+        if by_path[entry.path] is not entry:
+            reports[entry.info] = _skip_entry(entry, sentence("archives.twice"))
+    for path, entry in sorted(by_path.items()):
         try:
             if any(str(above) in files for above in PurePosixPath(path).parents):
                 raise _SkippedError(sentence("archives.file_and_folder"))
             files[path] = _read_entry(archive, entry.info, files)
         except _SkippedError as error:
-            told[entry.info] = _skip_entry(entry, str(error))
+            reports[entry.info] = _skip_entry(entry, str(error))
     if not files:
-        return told
+        return reports
     target = course.submitted / student / assignment
     renamed = _rename_notebook(files, assignment)
     placed, why = _replace_folder(
         course, target, {renamed.get(p, p): data for p, data in files.items()}
     )
     for path in files:
-        entry = last[path]
+        entry = by_path[path]
         to = f"{student}/{assignment}/{renamed.get(path, path)}" if placed else ""
         remarks = "; ".join(filter(None, (entry.remark, why)))
-        told[entry.info] = UnpackedEntry(
+        reports[entry.info] = UnpackedEntry(
             entry=escape_text(entry.info.filename), student=student, to=to, why=remarks
         )
-    return told
+    return reports
 
 
 def _read_entry(archive, info, files):
@@ -330,7 +320,7 @@ def _read_entry(archive, info, files):
 
 
 def _rename_notebook(files, assignment):
-    """The one notebook of this set gets the set's name, which plain nbgrader asks for."""
+    """Return the new name of the set's only notebook: plain nbgrader needs the set's name."""
     notebooks = [path for path in files if is_notebook(path)]
     if len(notebooks) == 1 and "/" not in notebooks[0] and find_set(notebooks[0], [assignment]):
         return {notebooks[0]: f"{assignment}{NOTEBOOK}"}
@@ -338,28 +328,31 @@ def _rename_notebook(files, assignment):
 
 
 def _replace_folder(course, target, files):
-    """Put the files there; returns whether they are, and what to remark on what was there.
+    """Write the files to ``target``; return whether they are there, and a remark.
 
-    Whoever is killed meanwhile leaves what was there or what is new, and nothing is lost.
+    If it is killed, either the old or the new version is complete, and neither is lost.
     """
-    place = Path(target.parent.name, target.name)
-    kept, work = course.grading / "earlier" / place, course.grading / "unpacking" / place
+    student_set = Path(target.parent.name, target.name)
+    kept, work = (
+        course.grading / "earlier" / student_set,
+        course.grading / "unpacking" / student_set,
+    )
     _finish_interrupted(work, kept)
-    there = os.path.lexists(target)
-    if there and _has_files(target, files):
+    exists = os.path.lexists(target)
+    if exists and _has_files(target, files):
         return True, sentence("archives.there_already")
-    if there and any(_has_files(version, files) for version in _list_versions(kept)):
+    if exists and any(_has_files(version, files) for version in _list_versions(kept)):
         return False, sentence("archives.replaced_before")
     shared = course.shared
     try:
-        where = course.grading, "unpacking", *place.parts, "new"
-        with safe_files.open_below(*where, make=True, shared=shared) as new:
+        new_folder = course.grading, "unpacking", *student_set.parts, "new"
+        with safe_files.open_below(*new_folder, make=True, shared=shared) as new:
             safe_files.write_files(new, files, 0o664 if shared else 0o644, shared=shared)
     except OSError:
         _finish_interrupted(work, kept)
         raise
     remark = ""
-    if there:
+    if exists:
         version = _swap_in(work / "new", target, kept)
         remark = sentence("archives.moved", folder=version.relative_to(course.root))
     else:
@@ -372,37 +365,37 @@ def _replace_folder(course, target, files):
 
 
 def _swap_in(new, target, kept):
-    """Put a folder in the place of the target; returns where the target is kept now."""
-    # Under this name, a folder of another number is what was there: the two have changed places.
-    named = new.rename(new.with_name(str(new.stat().st_ino)))
+    """Swap the new folder with the target, and return where the old version is kept."""
+    # The name is the new folder's inode number. After the swap, the folder of that name has another
+    # inode, by which _finish_interrupted recognises the old version.
+    numbered = new.rename(new.with_name(str(new.stat().st_ino)))
     try:
-        safe_files.swap_folders(named, target)
-    except OSError:  # another disk, say
+        safe_files.swap_folders(numbered, target)
+    except OSError:  # such as on another disk
         version = _store_version(target, kept)
-        shutil.move(named, target)
+        shutil.move(numbered, target)
         return version
-    return _store_version(named, kept)
+    return _store_version(numbered, kept)
 
 
 def _finish_interrupted(work, kept):
-    """Drop what a killed unpacking left unfinished, and keep what it had just replaced."""
-    work.mkdir(parents=True, exist_ok=True)  # so that what is empty goes in the end, too
-    for left in list(work.iterdir()):
-        if left.name in ("new", str(left.lstat().st_ino)):
-            shutil.rmtree(left)
+    """Delete an interrupted unpacking's unfinished files, and keep the version it replaced."""
+    work.mkdir(parents=True, exist_ok=True)  # so that removedirs finds it
+    for leftover in list(work.iterdir()):
+        if leftover.name in ("new", str(leftover.lstat().st_ino)):
+            shutil.rmtree(leftover)
         else:
-            _store_version(left, kept)
+            _store_version(leftover, kept)
     os.removedirs(work)
 
 
 def _list_versions(kept):
-    """What was replaced before, the oldest first."""
-    found = [path for path in kept.iterdir() if path.name.isdigit()] if kept.is_dir() else []
-    return sorted(found, key=lambda path: int(path.name))
+    """Return the replaced versions, oldest first."""
+    versions = [path for path in kept.iterdir() if path.name.isdigit()] if kept.is_dir() else []
+    return sorted(versions, key=lambda path: int(path.name))
 
 
 def _store_version(folder, kept):
-    """Keep a folder as the latest version."""
     version = kept / str(max((int(path.name) for path in _list_versions(kept)), default=0) + 1)
     kept.mkdir(parents=True, exist_ok=True)
     shutil.move(folder, version)
@@ -410,13 +403,13 @@ def _store_version(folder, kept):
 
 
 def _has_files(folder, files):
-    """Whether a folder holds these files and no others, a time of handing in set aside."""
+    """Whether a folder holds exactly these files, apart from a timestamp.txt."""
     try:
-        there = read_files(folder.parent, folder.name)
+        current = read_files(folder.parent, folder.name)
     except (RefusedError, MachineryError):
         return False
-    there.pop(TIMESTAMP, None)
-    return {path: file.data for path, file in there.items()} == files
+    current.pop(TIMESTAMP, None)
+    return {path: file.data for path, file in current.items()} == files
 
 
 def _skip_entry(entry, why):

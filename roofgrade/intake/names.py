@@ -1,4 +1,4 @@
-"""What a name means: which set a folder or a notebook is for, and whose an LMS says it is."""
+"""Reads names of files and folders: which set they are for, and whose an LMS says they are."""
 
 import re
 import unicodedata
@@ -10,16 +10,16 @@ from roofcheck.handin.ids import find_odd_signs
 from roofgrade.common.sentences import escape_text, sentence
 
 NOTEBOOK = ".ipynb"
-TIMESTAMP = "timestamp.txt"  # in which nbgrader finds the time of handing in
-# What browsers put behind a notebook's ending, and editors behind a folder's name.
+TIMESTAMP = "timestamp.txt"  # nbgrader reads the time of handing in from it
+# Browsers append these to a notebook's name, and editors to a folder's.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
-# Words in a file's name that tell neither its set nor its author, in several languages.
+# Words in a file's name, in several languages, that say nothing of its set or its author.
 FILLER_WORDS = frozenset(
     {"assignment", "copia", "copie", "copy", "de", "done", "final", "fixed", "homework", "kopie"}
     | {"late", "latest", "my", "new", "of", "problem", "set", "solution", "solutions", "student"}
     | {"submission", "submitted", "v", "version", "von"}
 )
-# What systems and editors leave behind, in any folder.
+# Files and folders that systems and editors leave behind.
 JUNK = frozenset(
     {".DS_Store", "__MACOSX", ".ipynb_checkpoints", "Thumbs.db", "desktop.ini", "__pycache__"}
     | {".git", ".gitignore", ".gitkeep", ".idea", ".venv", ".virtual_documents", ".vscode"}
@@ -29,10 +29,10 @@ JUNK_PREFIXES = ("._", "~$", ".~", ".nfs")
 
 @dataclass(frozen=True)
 class _LMS:
-    """How an LMS names what it packs into a zip.
+    """How an LMS names the entries of its zip.
 
-    ``folders`` says that a folder may be named so, too. ``lasting`` says that the number is the
-    user's own, which the LMS's rosters give as well; otherwise it is drawn for one assignment.
+    ``folders`` says that a folder can have such a name, too. ``is_user_number`` says that the
+    number is the user's own, as in the LMS's rosters; otherwise it is drawn for one assignment.
     """
 
     name: str
@@ -42,18 +42,17 @@ class _LMS:
 
 
 LMS_FORMATS = (
-    # mod/assign: FULL NAME_NUMBER_assignsubmission_file_ and then the file, or a folder of them
-    # ("Download submissions in folders"); in the name an underscore has become a space. The number
-    # is the participant's in that assignment, "Participant 12345" in its grading worksheet.
+    # mod/assign: FULL NAME_NUMBER_assignsubmission_file_, then the file, or a folder of files
+    # ("Download submissions in folders"). Moodle replaces underscores in the name by spaces. The
+    # number is the participant's in this assignment, "Participant 12345" in its grading worksheet.
     _LMS(
         "Moodle",
         re.compile(r"(?P<who>[^_]+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?"),
         folders=True,
         is_user_number=False,
     ),
-    # app/models/content_zipper.rb: sortable name without punctuation, LATE for what came in after
-    # the due date, the user's number, the file's number, the file. No name where graders may not
-    # see it.
+    # app/models/content_zipper.rb: sortable name without punctuation (none if grading is
+    # anonymous), LATE after the due date, the user's number, the file's number, the file.
     _LMS(
         "Canvas",
         re.compile(
@@ -69,10 +68,10 @@ LMS_FORMATS = (
 
 @dataclass(frozen=True)
 class Sender:
-    """Who an LMS says a file is from: name, the LMS's number, the file's own name, or "".
+    """The sender of a file according to an LMS: name, number and the file's own name, or "".
 
-    ``lasting`` says that a roster of this LMS gives the same number, as a gradebook's lms_user_id.
-    A number that does not last tells two people of one zip apart, and says of neither who it is.
+    ``is_user_number`` says that a roster of this LMS gives the same number, as in a gradebook's
+    lms_user_id. Any other number only distinguishes two people in one zip.
     """
 
     full_name: str
@@ -84,40 +83,40 @@ class Sender:
 
 
 def read_sender(part: str, folder: bool = False) -> Sender | None:
-    """Whom a file's name, or a ``folder``'s, names in the way of an LMS; None if in no such way.
+    """Parse a file's or ``folder``'s name as an LMS writes it; None if no LMS does.
 
-    >>> told = read_sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
-    >>> told.full_name, told.number, told.file_name, told.lms
+    >>> sender = read_sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
+    >>> sender.full_name, sender.number, sender.file_name, sender.lms
     ('Ada Lovelace', '12345', 'ps1.ipynb', 'Moodle')
-    >>> told = read_sender("lovelaceada_LATE_123_456_ps1-1.ipynb")
-    >>> told.full_name, told.number, told.file_name, told.late
+    >>> sender = read_sender("lovelaceada_LATE_123_456_ps1-1.ipynb")
+    >>> sender.full_name, sender.number, sender.file_name, sender.late
     ('lovelaceada', '123', 'ps1-1.ipynb', True)
     """
     for lms in LMS_FORMATS:
-        if (lms.folders or not folder) and (found := lms.pattern.fullmatch(part)):
-            told = {key: value or "" for key, value in found.groupdict().items()}
+        if (lms.folders or not folder) and (match := lms.pattern.fullmatch(part)):
+            parts = {key: value or "" for key, value in match.groupdict().items()}
             return Sender(
-                told["who"].strip(), told["number"], told["rest"], lms.name, lms.is_user_number,
-                bool(told.get("late")),
+                parts["who"].strip(), parts["number"], parts["rest"], lms.name, lms.is_user_number,
+                bool(parts.get("late")),
             )  # fmt: skip
     return None
 
 
 def normalise_name(text: str) -> str:
-    """A name in the one form in which all ways to write it are the same, to compare it with others.
+    """Return the form in which all spellings of a name are equal.
 
-    Small letters, one way to put an accent on a letter, and no signs that nobody sees.
+    That is lower case, with one encoding of accents, and without invisible signs.
 
-    >>> normalise_name("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}") == normalise_name("zoé lee")
-    True
+    >>> normalise_name("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}")
+    'zoé lee'
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    seen = "".join(sign for sign in text if _unicode_category(sign) != "Cf")
-    return " ".join(filter(None, seen.split(" ")))
+    visible = "".join(sign for sign in text if _unicode_category(sign) != "Cf")
+    return " ".join(filter(None, visible.split(" ")))
 
 
 def split_name(name: str) -> list[str]:
-    """The words of somebody's name, to compare: letters, marks and digits of all languages.
+    """Return the words of a person's name: letters, marks and digits of all languages.
 
     >>> split_name("O'Brien-Łukasiewicz, Ada")
     ['o', 'brien', 'łukasiewicz', 'ada']
@@ -128,10 +127,10 @@ def split_name(name: str) -> list[str]:
 
 
 def find_set(name: str, sets: Sequence[str]) -> str | None:
-    """Which of the sets a file's or folder's name, or the end of a path, names.
+    """Return the set that a file's or folder's name, or the end of a path, names.
 
-    None if none does, or if two fit. A copy's number, an author's name and an LMS's additions do
-    not matter, the digits of the set do.
+    None if no set fits, or two do. A copy's number, an author's name and an LMS's additions are
+    ignored, but the digits of the set are not.
 
     >>> [find_set(name, ["ps1", "ps2"]) for name in ("PS1 (2).ipynb", "Copy of zoe_ps1", "ps12")]
     ['ps1', 'ps1', None]
@@ -139,82 +138,84 @@ def find_set(name: str, sets: Sequence[str]) -> str | None:
     for part in reversed(PurePosixPath(name).parts):
         if part in sets:
             return part
-        told = read_sender(part)
-        words = _split_words(_strip_suffixes(told.file_name if told else part))
-        fits = {each: own for each in sets if _has_in_row(words, own := _split_words(each))}
-        # "ps1-extra" holds the name of ps1 too.
-        whole = [
-            each
-            for each, own in fits.items()
+        sender = read_sender(part)
+        words = _split_words(_strip_suffixes(sender.file_name if sender else part))
+        fits = {name: own for name in sets if _has_in_row(words, own := _split_words(name))}
+        # "ps1-extra" contains "ps1", too: the longest name counts.
+        longest = [
+            name
+            for name, own in fits.items()
             if not any(_has_in_row(more, own) for more in fits.values() if more != own)
         ]
         if fits:
-            return whole[0] if len(whole) == 1 else None
+            return longest[0] if len(longest) == 1 else None
     return None
 
 
 def find_author(name: str, assignment: str) -> str:
-    """What a file's name says beside its set: who it is from, or "" if it does not tell.
+    """Return what a file's name says apart from its set: its author, or "".
 
-    >>> find_author("Kopie von ps1_zoe_late (2).ipynb", "ps1"), find_author("ps1-final.ipynb", "ps1")
-    ('zoe', '')
+    >>> find_author("Kopie von ps1_zoe_late (2).ipynb", "ps1")
+    'zoe'
     """
-    if told := read_sender(name):
-        return make_student_id(told.full_name, told.number)
+    if sender := read_sender(name):
+        return make_student_id(sender.full_name, sender.number)
     name = unicodedata.normalize("NFKC", name)
     set_name = r"[\W_]*0*".join(_split_words(assignment))
-    found = re.compile(rf"(?<![^\W\d_]){set_name}(?!\d)", re.IGNORECASE)
-    rest = found.sub(" ", _strip_suffixes(name), count=1)
+    pattern = re.compile(rf"(?<![^\W\d_]){set_name}(?!\d)", re.IGNORECASE)
+    rest = pattern.sub(" ", _strip_suffixes(name), count=1)
     rest = re.sub(r"\(\d+\)", " ", rest)
-    kept = [
+    words = [
         word
         for word in re.split(r"[\s_+]+|(?<!\w)-|-(?!\w)", rest)
         if not all(part in FILLER_WORDS or part.isdecimal() for part in _split_words(word))
     ]
-    return "-".join(kept)
+    return "-".join(words)
 
 
 def find_signed_id(name: str, assignment: str) -> str:
-    """The id in the name of a file that hand_in() wrote, or ""; a browser may have numbered it.
+    """Return the id in the name of a file that hand_in() wrote, or "".
+
+    A browser may have added a number to the name.
 
     >>> find_signed_id("ps1-4711 (2).ipynb", "ps1"), find_signed_id("ps1_4711.ipynb", "ps1")
     ('4711', '')
     """
     ending = re.escape(NOTEBOOK)
-    found = re.fullmatch(
+    match = re.fullmatch(
         rf"{re.escape(assignment)}-(.+?)(?: ?\(\d+\))?{ending}", name, re.IGNORECASE
     )
-    return found[1] if found else ""
+    return match[1] if match else ""
 
 
-def make_student_id(who: str, number: str) -> str:
-    """A folder's name for someone that only an LMS knows: the same at every download.
+def make_student_id(full_name: str, number: str) -> str:
+    """Return an id for a student that only an LMS knows: the same at every download.
 
     >>> make_student_id("Ada Lovelace", "12345")
     'ada-lovelace-12345'
     """
-    return "-".join(split_name(f"{who} {number}"))
+    return "-".join(split_name(f"{full_name} {number}"))
 
 
 def is_junk(name: str) -> bool:
-    """Whether systems leave files or folders of this name behind."""
+    """Whether systems or editors leave files or folders of this name behind."""
     return name in JUNK or name.startswith(JUNK_PREFIXES)
 
 
 def is_notebook(name: str) -> bool:
-    """Whether this is a notebook's name, as saved by an editor or by a browser."""
+    """Whether this is a notebook's name, as an editor or a browser saves it."""
     stem, _, ending = name.casefold().rpartition(NOTEBOOK)
     return bool(stem) and ending in ("", ".json", ".txt")
 
 
 def find_id_fault(name: str) -> str:
-    """Why no student can have this id, and so no folder of this name be a student's, or "".
+    """Return why a name cannot be a student's id, or "".
 
-    >>> find_id_fault("ada.lovelace@example.edu"), find_id_fault("<b>")[:14]
-    ('', "its name has '")
+    >>> find_id_fault("ada.lovelace@example.edu"), "<" in find_id_fault("<b>")
+    ('', True)
     """
-    if wrong := find_file_name_fault(name):
-        return wrong
+    if fault := find_file_name_fault(name):
+        return fault
     if len(name) > 128:
         return sentence("intake.long_name")
     if odd := find_odd_signs(name):
@@ -223,12 +224,12 @@ def find_id_fault(name: str) -> str:
 
 
 def find_file_name_fault(name: str) -> str:
-    """Why a file or folder of this name is not taken in, whosever it is, or ""."""
+    """Return why a file or folder of this name is not accepted, or ""."""
     if any(_unicode_category(sign) == "Cs" for sign in name):
         return sentence("intake.not_utf8")
     if any(_unicode_category(sign) == "Cc" for sign in name):
         return sentence("intake.control")
-    if len(name.encode()) > 255:  # what file systems take
+    if len(name.encode()) > 255:  # the limit of file systems
         return sentence("intake.long_file_name")
     if "/" in name or name in ("", ".", ".."):
         return sentence("intake.no_name")
@@ -245,12 +246,11 @@ def _strip_suffixes(name):
 
 
 def _split_words(text):
-    """Words and numbers, in small letters; numbers without leading zeros."""
+    """Return the words and numbers of a text, in lower case and without leading zeros."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return [word.lstrip("0") or "0" for word in re.findall(r"\d+|[^\W\d_]+", text)]
 
 
 def _has_in_row(words, wanted):
-    """Whether the wanted words stand in a row among the others."""
     places = range(len(words) - len(wanted) + 1)
-    return any(words[at : at + len(wanted)] == wanted for at in places)
+    return any(words[start : start + len(wanted)] == wanted for start in places)

@@ -1,8 +1,8 @@
-"""Who is meant by an id, a name or an LMS's number: one student, or a question for a person.
+"""Finds the student that an id, a name or an LMS's number means.
 
-A number is compared with the numbers of the same kind alone: Canvas's user number with the
-lms_user_id that a roster from Canvas gives. Moodle's number is of one assignment and in no roster,
-so Moodle's work is known by the full name. Where that leaves two students, nobody is meant.
+Numbers are compared only with numbers of the same kind: Canvas's user number with the lms_user_id
+in a roster from Canvas. Moodle's number belongs to one assignment and is in no roster, so Moodle's
+files are matched by full name. If two students fit, a person has to decide.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ from roofgrade.intake.names import Sender, normalise_name, split_name
 
 @dataclass(frozen=True)
 class RosterEntry:
-    """One student, as the gradebook keeps him or her; what a list lacks is None."""
+    """One student in the gradebook; fields that a list lacks are None."""
 
     id: str
     first_name: str | None = None
@@ -30,11 +30,11 @@ class RosterEntry:
 
 
 class UnclearOwnerError(Exception):
-    """Nobody can tell whose it is; the message says between whom a person has to decide."""
+    """The owner of a file is unclear; the message says who it may be."""
 
 
 class StudentIds:
-    """The ids of students, found however they are written.
+    """The ids of students, found in any spelling.
 
     >>> ids = StudentIds(["zoé"])
     >>> ids.find("ZOE\\N{COMBINING ACUTE ACCENT}"), ids.find("zoe")
@@ -43,26 +43,26 @@ class StudentIds:
 
     def __init__(self, ids: Iterable[str] = ()):
         self._written: dict[str, set[str]] = {}
-        for each in ids:
-            self.add(each)
+        for student in ids:
+            self.add(student)
 
     def add(self, student: str):
-        """Know one more."""
+        """Add an id."""
         self._written.setdefault(normalise_name(student), set()).add(student)
 
     def find(self, name: str) -> set[str]:
-        """The ids that this may be. Where one is written just so, it is that one."""
-        found = self._written.get(normalise_name(name), set())
-        return {name} if name in found else set(found)
+        """Return the ids that a name can mean; an exact match excludes all others."""
+        ids = self._written.get(normalise_name(name), set())
+        return {name} if name in ids else set(ids)
 
 
 def make_id(name: str) -> str:
-    """The id of who is not known yet: the name as text usually has it, accents in their letters."""
+    """Return the id of an unknown student: the name with composed accents."""
     return unicodedata.normalize("NFC", name).strip(" ")
 
 
 class People:
-    """The students of a roster, by what a zip may call them."""
+    """The students of a roster, found by the names that a zip may use."""
 
     def __init__(self, entries: Iterable[RosterEntry]):
         self._entries = {entry.id: entry for entry in entries}
@@ -79,87 +79,86 @@ class People:
                 self._numbers.setdefault(normalise_name(entry.lms_user_id), set()).add(entry.id)
 
     def find_ids(self, name: str) -> set[str]:
-        """The ids of all whose id, full name or address this is."""
-        found = self._ids.find(name) | self._addresses.get(normalise_name(name), set())
-        return found | self._find_named(name)
+        """Return the ids of all students with this id, full name or email address."""
+        ids = self._ids.find(name) | self._addresses.get(normalise_name(name), set())
+        return ids | self._find_named(name)
 
     def find_one(self, name: str, place: str) -> str:
-        """The id of the only one who is called so; ``place`` says where to put work by hand.
+        """Return the id of the only student of this name; ``place`` is for the message.
 
-        Raises UnsureError if nobody is, or more than one.
+        Raises UnclearOwnerError if there is none, or more than one.
         """
         return self._require_one(self.find_ids(name), name, place)
 
-    def find_sender(self, told: Sender, place: str) -> tuple[str, str]:
-        """The id of whom an LMS names, and a remark on how that was found, or "".
+    def find_sender(self, sender: Sender, place: str) -> tuple[str, str]:
+        """Return the id of an LMS's sender, and a remark on how it was found, or "".
 
-        Raises UnsureError if it names nobody or two, or one by name and another by number.
+        Raises UnclearOwnerError if nobody or two students fit, or if name and number disagree.
         """
-        named = self._find_named(told.full_name)
-        if told.is_user_number and (
-            numbered := self._numbers.get(normalise_name(told.number), set())
-        ):
-            return self._find_numbered(told, named, numbered, place)
-        student = self._require_one(named, told.full_name or told.number, place)
-        known = self._entries[student].lms_user_id
-        if told.is_user_number and known:
-            other = {"student": self.format_student(student), "known": escape_text(known)}
+        named = self._find_named(sender.full_name)
+        numbered = self._numbers.get(normalise_name(sender.number), set())
+        if sender.is_user_number and numbered:
+            return self._find_numbered(sender, named, numbered, place)
+        student = self._require_one(named, sender.full_name or sender.number, place)
+        known_number = self._entries[student].lms_user_id
+        if sender.is_user_number and known_number:
+            other = {"student": self.format_student(student), "known": escape_text(known_number)}
             raise UnclearOwnerError(
-                sentence("people.other_number", **_sender_fields(told, place), **other)
+                sentence("people.other_number", **_sender_fields(sender, place), **other)
             )
         return student, ""
 
-    def _find_numbered(self, told, named, numbered, place):
-        about = _sender_fields(told, place) | {"numbered": self._format_students(numbered)}
+    def _find_numbered(self, sender, named, numbered, place):
+        fields = _sender_fields(sender, place) | {"numbered": self._format_students(numbered)}
         if named.isdisjoint(numbered) and named:
             raise UnclearOwnerError(
-                sentence("people.two_by", **about, named=self._format_students(named))
+                sentence("people.two_by", **fields, named=self._format_students(named))
             )
-        if not named and not self._is_name_alike(told.full_name, numbered):
-            raise UnclearOwnerError(sentence("people.other_name", **about))
+        if not named and not self._is_name_alike(sender.full_name, numbered):
+            raise UnclearOwnerError(sentence("people.other_name", **fields))
         student = self._require_one(
-            named & numbered or numbered, told.full_name or told.number, place
+            named & numbered or numbered, sender.full_name or sender.number, place
         )
-        remark = sentence("people.by_number", **about) if told.full_name and not named else ""
+        remark = sentence("people.by_number", **fields) if sender.full_name and not named else ""
         return student, remark
 
     def format_student(self, student: str) -> str:
-        """The student's id, with the name where it is known."""
+        """Return the student's id, with the name if it is known."""
         name = self._entries[student].name
-        told = {"student": escape_text(student), "name": escape_text(name)}
-        return sentence("people.student", **told) if name else told["student"]
+        fields = {"student": escape_text(student), "name": escape_text(name)}
+        return sentence("people.student", **fields) if name else fields["student"]
 
-    def _require_one(self, found, name, place):
-        about = {"name": escape_text(name), "place": place}
-        if not found:
-            raise UnclearOwnerError(sentence("people.nobody", **about))
-        if len(found) > 1:
+    def _require_one(self, ids, name, place):
+        fields = {"name": escape_text(name), "place": place}
+        if not ids:
+            raise UnclearOwnerError(sentence("people.nobody", **fields))
+        if len(ids) > 1:
             raise UnclearOwnerError(
-                sentence("people.two", **about, students=self._format_students(found))
+                sentence("people.two", **fields, students=self._format_students(ids))
             )
-        return next(iter(found))
+        return next(iter(ids))
 
     def _find_named(self, name):
-        found = split_name(name)
-        return self._names.get(" ".join(found)) or self._names.get("".join(found), set())
+        words = split_name(name)
+        return self._names.get(" ".join(words)) or self._names.get("".join(words), set())
 
-    def _is_name_alike(self, who, ids):
-        """Whether a name run together, or none, has a word of these students' names in it."""
-        run = "".join(split_name(who))
-        parts = [word for each in ids for word in split_name(self._entries[each].name)]
-        return not run or not parts or any(len(word) > 1 and word in run for word in parts)
+    def _is_name_alike(self, full_name, ids):
+        """Whether a name in one word contains a word of these students' names."""
+        joined = "".join(split_name(full_name))
+        parts = [word for student in ids for word in split_name(self._entries[student].name)]
+        return not joined or not parts or any(len(word) > 1 and word in joined for word in parts)
 
     def _format_students(self, ids):
         return sentence("people.and").join(map(self.format_student, sorted(ids)))
 
 
-def _sender_fields(told, place):
-    name, number = escape_text(told.full_name), escape_text(told.number)
-    return {"name": name, "lms": told.lms, "number": number, "place": place}
+def _sender_fields(sender, place):
+    name, number = escape_text(sender.full_name), escape_text(sender.number)
+    return {"name": name, "lms": sender.lms, "number": number, "place": place}
 
 
 def _name_orders(name):
-    """A name begun with each of its words, as Canvas's begin with the last; apart and in one."""
-    found = split_name(name)
-    orders = [found[at:] + found[:at] for at in range(len(found))]
+    """Return a name's words in every rotation, spaced and joined: Canvas starts with the last."""
+    words = split_name(name)
+    orders = [words[start:] + words[:start] for start in range(len(words))]
     return {between.join(order) for order in orders for between in (" ", "")}

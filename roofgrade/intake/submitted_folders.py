@@ -1,10 +1,11 @@
-"""What came in: which folder in ``submitted/`` is whose, and what of it is graded.
+"""Finds the owner of each folder in ``submitted/``, and the notebook in it that is graded.
 
-``submitted/STUDENT/ps1/ps1.ipynb`` is the norm. What is called otherwise is taken in with a remark
-where it can be told what it is, and listed for a person where it cannot; nothing is passed over.
+``submitted/STUDENT/ps1/ps1.ipynb`` is the norm. Other names are accepted with a remark if their
+meaning is clear, and listed for a person otherwise. Nothing is skipped silently.
 """
 
 import functools
+import itertools
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -40,11 +41,11 @@ ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A folder, or a file outside one, that came in for a set.
+    """A folder that came in for a set, or a file outside any folder.
 
-    ``name`` is its path below ``root``, which is ``submitted/``. ``student`` is "" where that does
-    not tell whose it is. ``state`` is "" if ``read_submission`` can be tried; else it is REFUSED or PERSON,
-    and ``why`` says why.
+    ``name`` is its path below ``root``, which is ``submitted/``. ``student`` is "" if its owner is
+    unknown. ``state`` is "" if ``read_submission`` can try to read it; otherwise it is REFUSED or
+    WAITING, and ``why`` gives the reason.
     """
 
     student: str
@@ -63,10 +64,10 @@ class Folder:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """What is graded: the notebook, and the other files that it may read, by path.
+    """The notebook that is graded, and the other files it may read, by path.
 
-    ``submitted`` is the time of handing in as it stands in timestamp.txt, or "". ``needs`` says why
-    a person has to look at the choice of the notebook, or is "".
+    ``submitted`` is the time in timestamp.txt, or "". ``review_reason`` says why a person has to
+    look at the choice of the notebook, or is "".
     """
 
     notebook: bytes
@@ -78,75 +79,74 @@ class Submission:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A folder, and how good its claim is: the exactly named one goes before all others."""
+    """A folder that may count for its student; an ``exact`` name goes first, then the latest change."""
 
     folder: Folder
     exact: bool = False
     changed: int = 0
 
     def with_remarks(self, remarks: Iterable[str]) -> "_Candidate":
-        """The same, with more remarks."""
         folder = replace(self.folder, remarks=(*self.folder.remarks, *remarks))
         return replace(self, folder=folder)
 
 
 def list_folders(course: Course, assignment: str, students: Iterable[str] = ()) -> list[Folder]:
-    """Everything in ``submitted/`` that came in for this set, or that nobody can tell, by name.
+    """Return the entries of ``submitted/`` for this set or for no known set, sorted by path.
 
-    ``students`` are the ids that are known: who is one of them in another spelling is that one.
-    Raises ValueError if there is no release of the set, or no ``submitted/``.
+    ``students`` are the known ids; other spellings of them are recognised. Raises ValueError if the
+    set has no release, or if ``submitted/`` cannot be read.
     """
     release = course.release_path(assignment)
-    look = _FolderScan(course, assignment, release, StudentIds(students))
+    scan = _FolderScan(course, assignment, release, StudentIds(students))
     try:
         with open_below(course.submitted) as root:
-            # Who has a folder is called like it, however a file outside spells the name.
-            ordered = sorted(list_entries(root), key=_is_no_folder)
-            found = [find for entry in ordered for find in look.scan_entry(root, entry)]
+            # Folders go first: a student's folder sets the spelling for files outside it.
+            ordered = sorted(list_entries(root), key=lambda e: not e.is_dir(follow_symlinks=False))
+            candidates = [found for entry in ordered for found in scan.scan_entry(root, entry)]
     except OSError as error:
-        said = sentence("intake.unreadable", name=course.submitted, reason=error.strerror)
-        raise ValueError(said) from error
-    students: dict[str, list[_Candidate]] = {}
-    for find in found:
-        students.setdefault(find.folder.student, []).append(find)
-    listed = [folder for finds in students.values() for folder in _choose_counting(finds)]
-    return sorted(listed, key=lambda folder: folder.name)
+        message = sentence("intake.unreadable", name=course.submitted, reason=error.strerror)
+        raise ValueError(message) from error
+    by_student: dict[str, list[_Candidate]] = {}
+    for candidate in candidates:
+        by_student.setdefault(candidate.folder.student, []).append(candidate)
+    folders = [folder for group in by_student.values() for folder in _choose_counting(group)]
+    return sorted(folders, key=lambda folder: folder.name)
 
 
 def read_submission(folder: Folder) -> Submission:
-    """Read a folder that came in, within the bounds of ``files``, and choose its notebook.
+    """Read a folder within the bounds of ``bounded_files``, and choose its notebook.
 
-    Raises RefusedError, with words for the student; MachineryError if it cannot be read, or changes
-    meanwhile; ValueError if ``list_folders`` has already said that it cannot be taken.
+    Raises RefusedError, with a message for the student; MachineryError if it cannot be read or
+    changes meanwhile; ValueError if ``list_folders`` has already given it a state.
     """
     if folder.state:
         raise ValueError(f"{folder.name} cannot be taken in: {folder.why}")
     files = read_files(folder.root, folder.name)
-    stamp = files.pop(TIMESTAMP, None)
-    submitted, remark = _read_timestamp(stamp)
+    timestamp = files.pop(TIMESTAMP, None)
+    submitted, remark = _read_timestamp(timestamp)
     notebooks = {path: file for path, file in files.items() if is_notebook(path)}
-    ours = {path: file for path, file in notebooks.items() if _is_of_set(path, file.data, folder)}
-    if not ours:
+    of_set = {path: file for path, file in notebooks.items() if _is_of_set(path, file.data, folder)}
+    if not of_set:
         key = "intake.no_notebook" if files else "intake.no_notebook_at_all"
-        found = ", ".join(map(escape_text, sorted(files)[:5]))
-        raise RefusedError(sentence(key, assignment=folder.assignment, found=found))
-    chosen, remarks, needs = _choose_notebook(ours, folder)
+        names = ", ".join(map(escape_text, sorted(files)[:5]))
+        raise RefusedError(sentence(key, assignment=folder.assignment, found=names))
+    chosen, remarks, review_reason = _choose_notebook(of_set, folder)
     if linked := [path for path, file in files.items() if file.is_hard_linked]:
         names = ", ".join(map(escape_text, linked))
         remarks = (*remarks, sentence("intake.hard_link", names=names))
     return Submission(
-        notebook=ours[chosen].data,
+        notebook=of_set[chosen].data,
         files=_paths_from_notebook(
             chosen, {path: f.data for path, f in files.items() if path not in notebooks}
         ),
         submitted=submitted,
         remarks=(*folder.remarks, *remarks, *([remark] if remark else [])),
-        review_reason=needs,
+        review_reason=review_reason,
     )
 
 
 class _FolderScan:
-    """What lies in ``submitted/``, for one set."""
+    """Scans ``submitted/`` for one set."""
 
     def __init__(self, course, assignment, release, ids):
         self.root, self.assignment, self.release_path = course.submitted, assignment, release
@@ -156,7 +156,7 @@ class _FolderScan:
         self.place = f"{self.root.name}/ID/{assignment}/"
 
     def scan_entry(self, root, entry) -> Iterator[_Candidate]:
-        """What an entry of ``submitted/`` holds for this set: a student's folder, or a file."""
+        """Yield the candidates in an entry of ``submitted/``: a student's folder, or a file."""
         if entry.is_dir(follow_symlinks=False):
             yield from self._scan_student(root, entry)
         elif not entry.is_file(follow_symlinks=False):
@@ -167,199 +167,192 @@ class _FolderScan:
         elif is_notebook(entry.name):
             yield from self._scan_loose_notebook(entry)
         elif find_set(entry.name, self.sets) in (None, self.assignment):
-            yield self._make_stray(entry)
+            key = "intake.stray_archive" if _is_archive(entry) else "intake.stray"
+            why = sentence(key, place=self.place)
+            yield self._make_candidate("", entry, state=WAITING, why=why)
 
     def _scan_loose_notebook(self, entry):
-        meant, whose = self._find_set(entry.name), find_signed_id(entry.name, self.assignment)
-        whose = whose if self.ids.find(whose) else find_author(entry.name, self.assignment)
-        if meant is None:
+        found_set, author = self._find_set(entry.name), find_signed_id(entry.name, self.assignment)
+        author = author if self.ids.find(author) else find_author(entry.name, self.assignment)
+        if found_set is None:
             yield self._make_candidate("", entry, state=WAITING, why=sentence("intake.unknown"))
-        elif meant == self.assignment and not whose:
+        elif found_set == self.assignment and not author:
             yield self._make_candidate(
                 "", entry, state=WAITING, why=sentence("intake.whose", place=self.place)
             )
-        elif meant == self.assignment:
-            student, wrong = self._find_student(whose)
-            told = {"state": WAITING, "why": wrong} if wrong else {"student": student}
-            yield self._make_candidate("", entry, **told, remarks=(sentence("intake.outside"),))
-
-    def _make_stray(self, entry):
-        key = "intake.stray_archive" if _is_archive(entry) else "intake.stray"
-        why = sentence(key, place=self.place)
-        return self._make_candidate("", entry, state=WAITING, why=why)
+        elif found_set == self.assignment:
+            student, fault = self._find_student(author)
+            fields = {"state": WAITING, "why": fault} if fault else {"student": student}
+            yield self._make_candidate("", entry, **fields, remarks=(sentence("intake.outside"),))
 
     def _find_student(self, name):
-        """The id of whom a name stands for, and why it can be nobody's, or ""."""
-        known = self.ids.find(name)
-        if len(known) > 1:
-            return "", sentence("intake.two", students=sentence("people.and").join(sorted(known)))
-        student = known.pop() if known else make_id(name)
-        if wrong := find_id_fault(student):
-            return "", wrong
+        """Return the id that a name means, and why it can be nobody's, or ""."""
+        ids = self.ids.find(name)
+        if len(ids) > 1:
+            return "", sentence("intake.two", students=sentence("people.and").join(sorted(ids)))
+        student = ids.pop() if ids else make_id(name)
+        if fault := find_id_fault(student):
+            return "", fault
         self.ids.add(student)
         return student, ""
 
     def _scan_student(self, root, entry):
-        student, wrong = self._find_student(entry.name)
-        if wrong:
-            yield self._make_candidate("", entry, state=WAITING, why=wrong)
+        student, fault = self._find_student(entry.name)
+        if fault:
+            yield self._make_candidate("", entry, state=WAITING, why=fault)
             return
-        whole = functools.partial(self._make_candidate, "", entry, student=student, state=WAITING)
-        try:
-            with open_below(root, entry.name) as at:
-                inside = list_entries(at)
-                found = [
-                    find
-                    for each in inside
-                    for find in self._scan_in_student(at, entry, student, each)
-                ]
-        except OSError as error:
-            yield whole(why=sentence("intake.cannot_be_read", reason=error.strerror))
-            return
-        strays = [each.name for each in inside if each.is_file(follow_symlinks=False)]
-        strays = [
-            name for name in strays if not is_notebook(name) and not find_set(name, self.sets)
-        ]
-        held = ", ".join(map(escape_text, strays[:5]))
-        remarks = (
-            [sentence("intake.folder_called", name=entry.name)] if entry.name != student else []
+        make_whole = functools.partial(
+            self._make_candidate, "", entry, student=student, state=WAITING
         )
-        remarks += [sentence("intake.beside", names=held)] if strays else []
-        yield from (find.with_remarks(remarks) for find in found)
-        if not found and (strays or not inside):
-            key = "intake.strays" if strays else "intake.empty"
-            yield whole(why=sentence(key, assignment=self.assignment, names=held))
-
-    def _scan_in_student(self, at, above, student, entry):
-        exact = (above.name, entry.name) == (student, self.assignment)
-        meant = find_set(entry.name, self.sets)
-        if meant not in (None, self.assignment):
+        try:
+            with open_below(root, entry.name) as opened:
+                entries = list_entries(opened)
+                scans = (self._scan_in_student(opened, entry, student, inner) for inner in entries)
+                candidates = list(itertools.chain.from_iterable(scans))
+        except OSError as error:
+            yield make_whole(why=sentence("intake.cannot_be_read", reason=error.strerror))
             return
-        find = functools.partial(self._make_candidate, above.name, entry, student=student)
-        if wrong := find_file_name_fault(entry.name):
-            yield find(state=WAITING, why=wrong)
-        elif entry.is_dir(follow_symlinks=False):
-            yield from self._scan_folder(at, above, entry, exact, meant, find)
-        elif not entry.is_file(follow_symlinks=False):
-            yield find(state=REFUSED, why=_word_not_regular(entry), exact=exact)
-        elif is_notebook(entry.name):
-            found = self._find_set(f"{above.name}/{entry.name}")
-            if found == self.assignment:
-                yield find(remarks=(sentence("intake.outside"),))
-            elif found is None:
-                yield find(state=WAITING, why=sentence("intake.unknown"))
-        elif meant:
-            yield find(state=WAITING, why=_word_loose_file(entry))
+        files = [inner.name for inner in entries if inner.is_file(follow_symlinks=False)]
+        strays = [name for name in files if not (is_notebook(name) or find_set(name, self.sets))]
+        names = ", ".join(map(escape_text, strays[:5]))
+        remarks = [sentence("intake.beside", names=names)] if strays else []
+        if entry.name != student:
+            remarks.insert(0, sentence("intake.folder_called", name=entry.name))
+        yield from (candidate.with_remarks(remarks) for candidate in candidates)
+        if not candidates and (strays or not entries):
+            key = "intake.strays" if strays else "intake.empty"
+            yield make_whole(why=sentence(key, assignment=self.assignment, names=names))
 
-    def _scan_folder(self, at, above, entry, exact, meant, find):
-        with open_below(at, entry.name) as folder:
+    def _scan_in_student(self, opened, parent, student, entry):
+        exact = (parent.name, entry.name) == (student, self.assignment)
+        found_set = find_set(entry.name, self.sets)
+        if found_set not in (None, self.assignment):
+            return
+        make = functools.partial(self._make_candidate, parent.name, entry, student=student)
+        if fault := find_file_name_fault(entry.name):
+            yield make(state=WAITING, why=fault)
+        elif entry.is_dir(follow_symlinks=False):
+            yield from self._scan_folder(opened, parent, entry, exact, found_set, make)
+        elif not entry.is_file(follow_symlinks=False):
+            yield make(state=REFUSED, why=_word_not_regular(entry), exact=exact)
+        elif is_notebook(entry.name):
+            by_content = self._find_set(f"{parent.name}/{entry.name}")
+            if by_content == self.assignment:
+                yield make(remarks=(sentence("intake.outside"),))
+            elif by_content is None:
+                yield make(state=WAITING, why=sentence("intake.unknown"))
+        elif found_set:
+            key = "intake.archive" if _is_archive(entry) else "intake.other_file"
+            yield make(state=WAITING, why=sentence(key))
+
+    def _scan_folder(self, opened, parent, entry, exact, named_for_set, make):
+        with open_below(opened, entry.name) as folder:
             empty = not list_entries(folder)
         if empty:
-            yield find(state=WAITING, why=sentence("intake.nothing_in_it"), exact=exact)
-        elif meant:
-            plain = entry.name == self.assignment
-            remarks = () if plain else (sentence("intake.folder_called", name=entry.name),)
-            yield find(exact=exact, remarks=remarks)
+            yield make(state=WAITING, why=sentence("intake.nothing_in_it"), exact=exact)
+        elif named_for_set:
+            called = sentence("intake.folder_called", name=entry.name)
+            yield make(exact=exact, remarks=() if entry.name == self.assignment else (called,))
         else:
-            yield from self._scan_by_content(f"{above.name}/{entry.name}", entry, find)
+            yield from self._scan_by_content(f"{parent.name}/{entry.name}", entry, make)
 
-    def _scan_by_content(self, name, entry, find):
-        """A folder whose name says nothing is what the notebooks in it are."""
+    def _scan_by_content(self, name, entry, make):
+        """A folder with an unclear name belongs to the set of the notebooks in it."""
         try:
             files = read_files(self.root, name)
         except (RefusedError, MachineryError) as error:
-            yield find(state=WAITING, why=sentence("intake.unknown_unreadable", error=error))
+            yield make(state=WAITING, why=sentence("intake.unknown_unreadable", error=error))
             return
-        held = {
+        sets = {
             self._find_set_by_content(path, file.data)
             for path, file in files.items()
             if is_notebook(path)
         }
-        if self.assignment in held:
-            yield find(remarks=(sentence("intake.folder_called", name=entry.name),))
-        elif not held or None in held:
-            yield find(state=WAITING, why=sentence("intake.unknown"))
+        if self.assignment in sets:
+            yield make(remarks=(sentence("intake.folder_called", name=entry.name),))
+        elif not sets or None in sets:
+            yield make(state=WAITING, why=sentence("intake.unknown"))
 
     def _find_set(self, name):
-        """Which set a file in ``submitted/`` is of, by its name, or a notebook by its content."""
-        last = PurePosixPath(name).name
-        if (meant := find_set(last, self.sets)) or not is_notebook(last):
-            return meant
+        """Return the set of a file in ``submitted/``, by its name, or a notebook's by its content."""
+        file_name = PurePosixPath(name).name
+        if (found_set := find_set(file_name, self.sets)) or not is_notebook(file_name):
+            return found_set
         try:
             [file] = read_files(self.root, name).values()
         except (RefusedError, MachineryError):
             return None
-        return self._find_set_by_content(last, file.data)
+        return self._find_set_by_content(file_name, file.data)
 
     def _find_set_by_content(self, name, data):
-        meant = find_set(PurePosixPath(name).name, self.sets)
-        if meant:
-            return meant
-        counts = {each: _count_cell_ids(data, path) for each, path in self.releases.items()}
+        if named_set := find_set(PurePosixPath(name).name, self.sets):
+            return named_set
+        counts = {known: _count_cell_ids(data, path) for known, path in self.releases.items()}
         best = max(counts, key=counts.get)
         return best if counts[best] else None
 
-    def _make_candidate(self, above, entry, *, student="", exact=False, **told):
-        # The time tells which of two is newer; what is gone by now is found out when it is read.
+    def _make_candidate(self, parent, entry, *, student="", exact=False, **fields):
+        # The time shows which of two is newer; reading reports an entry that is gone by now.
         try:
             changed = entry.stat(follow_symlinks=False).st_mtime_ns if not exact else 0
         except OSError:
             changed = 0
         folder = Folder(
-            student=student,
-            assignment=self.assignment,
-            root=self.root,
-            name=f"{above}/{entry.name}" if above else entry.name,
-            release_path=self.release_path,
-            **told,
-        )
+            student=student, assignment=self.assignment, root=self.root,
+            name=f"{parent}/{entry.name}" if parent else entry.name,
+            release_path=self.release_path, **fields,
+        )  # fmt: skip
         return _Candidate(folder, exact, changed)
 
 
-def _choose_counting(finds: list[_Candidate]) -> Iterator[Folder]:
-    """A student's folders for one set: where several can be taken, one of them counts."""
-    good = [find for find in finds if not find.folder.state or find.exact]
-    first = max(good, key=lambda find: (find.exact, find.changed), default=None)
-    for find in finds:
-        if find in good and find is not first:
+def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
+    """Yield a student's folders for one set, of which at most one counts."""
+    eligible = [
+        candidate for candidate in candidates if not candidate.folder.state or candidate.exact
+    ]
+    first = max(eligible, key=lambda candidate: (candidate.exact, candidate.changed), default=None)
+    for candidate in candidates:
+        if candidate in eligible and candidate is not first:
             why = sentence("intake.another_counts", name=escape_text(first.folder.name))
-            yield replace(find.folder, state=WAITING, why=why)
+            yield replace(candidate.folder, state=WAITING, why=why)
         else:
-            yield find.folder
+            yield candidate.folder
 
 
-def _choose_notebook(ours: dict[str, File], folder: Folder):
-    """Which of these notebooks is graded, what to remark, and why a person has to look, if so."""
+def _choose_notebook(notebooks: dict[str, File], folder: Folder):
+    """Return which notebook is graded, remarks, and why a person has to look, or ""."""
     exact = f"{folder.assignment}{NOTEBOOK}"
-    order = sorted(ours, key=lambda path: (path == exact, ours[path].changed), reverse=True)
+    order = sorted(
+        notebooks, key=lambda path: (path == exact, notebooks[path].changed), reverse=True
+    )
     if len(order) == 1:
         return order[0], _remark_on_name(order[0], exact), ""
-    works = {path: _read_work(ours[path].data, folder) for path in order}
+    works = {path: _read_work(notebooks[path].data, folder) for path in order}
     chosen = next((path for path in order if works[path]), order[0])
     others = [path for path in order if works[path] and works[path] != works[chosen]]
-    needs = []
+    reasons = []
     if others:
         names = ", ".join(map(escape_text, others))
-        needs.append(sentence("intake.other_work", names=names, chosen=escape_text(chosen)))
+        reasons.append(sentence("intake.other_work", names=names, chosen=escape_text(chosen)))
     if works[order[0]] is None and chosen != order[0]:
-        about = {"name": escape_text(order[0]), "chosen": escape_text(chosen)}
-        needs.append(sentence("intake.first_unreadable", **about))
-    return chosen, _remark_on_name(chosen, exact), "; ".join(needs)
+        fields = {"name": escape_text(order[0]), "chosen": escape_text(chosen)}
+        reasons.append(sentence("intake.first_unreadable", **fields))
+    return chosen, _remark_on_name(chosen, exact), "; ".join(reasons)
 
 
 def _paths_from_notebook(notebook, files):
-    """The files by their paths as seen from the notebook, those beside it before all others."""
-    home = PurePosixPath(notebook).parent
+    """Key files by their paths as seen from the notebook; those next to it go first."""
+    folder = PurePosixPath(notebook).parent
     near = {
-        str(PurePosixPath(path).relative_to(home)): data
+        str(PurePosixPath(path).relative_to(folder)): data
         for path, data in files.items()
-        if PurePosixPath(path).is_relative_to(home)
+        if PurePosixPath(path).is_relative_to(folder)
     }
     folders = {str(above) for path in near for above in PurePosixPath(path).parents}
     far = {
         path: data
         for path, data in files.items()
-        # Beside the notebook, a folder may have the same name.
+        # Next to the notebook, a folder may have the same name.
         if path not in folders and not any(str(a) in near for a in PurePosixPath(path).parents)
     }
     return far | near
@@ -370,7 +363,7 @@ def _remark_on_name(path, exact):
 
 
 def _read_work(raw, folder):
-    """What a notebook adds to its release; None if it cannot be read."""
+    """Return what a notebook adds to its release; None if it cannot be read."""
     release = _read_release(folder.release_path, folder.release_path.stat().st_mtime_ns)
     try:
         return call_in_fork(_find_added, raw, release)
@@ -391,9 +384,9 @@ def _is_of_set(path, data, folder):
 
 
 def _count_cell_ids(data, release):
-    """How many names of a release's cells stand in a notebook, readable or not."""
+    """Return how many cell ids of a release occur in a notebook, readable or not."""
     ids = _read_cell_ids(release, release.stat().st_mtime_ns)
-    return sum(each in data for each in ids)
+    return sum(cell_id in data for cell_id in ids)
 
 
 @functools.lru_cache(maxsize=32)
@@ -403,17 +396,17 @@ def _read_cell_ids(release, changed):
 
 @functools.lru_cache(maxsize=32)
 def _read_release(path: Path, changed: int) -> NotebookNode:
-    """The release, read again whenever its time of change is another."""
+    """Read a release, and again whenever its modification time changes."""
     return nbformat.read(path, as_version=4)
 
 
-def _read_timestamp(stamp):
-    """What timestamp.txt says, as nbgrader's exchange writes it, and a remark if it is bad."""
-    if stamp is None:
+def _read_timestamp(timestamp):
+    """Return the time in timestamp.txt, and a remark if it is invalid."""
+    if timestamp is None:
         return "", ""
-    text = stamp.data[:100].decode("utf-8", "replace").strip()
+    text = timestamp.data[:100].decode("utf-8", "replace").strip()
     try:
-        # parse_utc takes "5" for a day of this month.
+        # parse_utc would accept "5" as a day of this month.
         if not re.match(r"\d{4}-\d\d-\d\d[ T]\d", text):
             raise ValueError
         parse_utc(text)
@@ -422,17 +415,9 @@ def _read_timestamp(stamp):
     return text, ""
 
 
-def _is_no_folder(entry):
-    return not entry.is_dir(follow_symlinks=False)
-
-
 def _word_not_regular(entry):
     key = "intake.link" if entry.is_symlink() else "intake.no_regular_file"
     return sentence(key, name=escape_text(entry.name))
-
-
-def _word_loose_file(entry):
-    return sentence("intake.archive" if _is_archive(entry) else "intake.other_file")
 
 
 def _is_archive(entry):
