@@ -1,6 +1,6 @@
-"""Whether the answers of a set are released, so that feedback pages may hold them.
+"""Records whether the answers of a set are released, so that feedback pages may contain them.
 
-An empty file in the set's own folder of ``grading/`` says that they are.
+An empty file in the set's folder in ``grading/`` marks the release.
 """
 
 import contextlib
@@ -18,7 +18,7 @@ SOLUTION = re.compile(r"^### BEGIN SOLUTION$(.*?)^### END SOLUTION$", re.DOTALL 
 
 
 def release_answers(course: Course, assignment: str):
-    """Release the answers of a set. Raises ValueError if there is no such set."""
+    """Release the answers of a set. Raises ValueError if the set has no release."""
     course.release_path(assignment)
     with safe_files.open_below(
         course.grading, assignment, make=True, shared=course.shared
@@ -27,7 +27,7 @@ def release_answers(course: Course, assignment: str):
 
 
 def withdraw_answers(course: Course, assignment: str):
-    """Take the release back; nothing happens where there is none."""
+    """Withdraw the answers of a set; it may be unreleased."""
     course.release_path(assignment)
     with contextlib.suppress(FileNotFoundError):
         (course.grading / assignment / RELEASED_FILE).unlink()
@@ -39,24 +39,25 @@ def are_answers_released(course: Course, assignment: str) -> bool:
 
 
 def read_model_answers(course: Course, assignment: str) -> dict[str, str]:
-    """The model answer of each paragraph of a set, as Markdown by grade id.
+    """Return the model answer of each paragraph of a set, as Markdown by grade id.
 
-    They stand between nbgrader's marks in the solution; none where there is no solution.
+    Model answers are between nbgrader's solution marks in the source; without a source there are
+    none.
     """
-    path, found = course.source_path(assignment), {}
+    path, answers = course.source_path(assignment), {}
     for cell in nbformat.read(path, as_version=4).cells if path.is_file() else ():
         marks = cell.metadata.get("nbgrader", {})
         if cell.cell_type == "markdown" and marks.get("solution"):
-            found[marks["grade_id"]] = "\n\n".join(map(str.strip, SOLUTION.findall(cell.source)))
-    return {name: text for name, text in found.items() if text}
+            answers[marks["grade_id"]] = "\n\n".join(map(str.strip, SOLUTION.findall(cell.source)))
+    return {name: text for name, text in answers.items() if text}
 
 
 def find_last_due_date(course: Course, assignment: str) -> datetime.datetime | None:
-    """When the last student has to hand in, extensions included; None where no time is set."""
+    """Return the last due date of a set, extensions included; None if it has none."""
     with Gradebook(course.db_url) as gradebook, contextlib.suppress(MissingEntry):
         last = gradebook.find_assignment(assignment).duedate
         if last:
-            given = gradebook.assignment_submissions(assignment)
-            last = max([last, *(each.duedate for each in given)])
-            return last.replace(tzinfo=datetime.UTC)  # nbgrader keeps it so, without saying it
+            submissions = gradebook.assignment_submissions(assignment)
+            last = max([last, *(submission.duedate for submission in submissions)])
+            return last.replace(tzinfo=datetime.UTC)  # nbgrader stores UTC without a time zone
     return None

@@ -1,4 +1,4 @@
-"""A problem set in the gradebook: what nbgrader has to know of it before anything can be graded."""
+"""Registers a problem set in the gradebook, which nbgrader needs before it can grade."""
 
 import contextlib
 import hashlib
@@ -19,10 +19,11 @@ from roofgrade.gradebook.database import QUIET_LOG, CourseGradebook, lend_gradeb
 
 
 def register_set(course: Course, assignment: str, book: CourseGradebook):
-    """Make the gradebook know a set as its source has it now; grades that it holds survive.
+    """Register a set in the gradebook as its source is now; existing grades survive.
 
-    Does what ``nbgrader generate_assignment SET --create --force`` does, but leaves the release as
-    students got it. Raises ValueError if the gradebook cannot take the set, or lacks its source.
+    This does the work of ``nbgrader generate_assignment SET --create --force``, but keeps the
+    release as students got it. Raises ValueError if the gradebook refuses the set, or if the source
+    is missing.
     """
     source, name = course.source_path(assignment), f"registered {assignment}"
     if not source.is_file():
@@ -33,18 +34,18 @@ def register_set(course: Course, assignment: str, book: CourseGradebook):
             sentence("book.no_source", assignment=assignment, path=source, known=known)
         )
     settings = course.root / SETTINGS_FILE
-    now = hashlib.sha256(source.read_bytes() + settings.read_bytes()).hexdigest()
-    if book.read_note(name).get("hash") == now and _is_known(book, assignment):
+    current = hashlib.sha256(source.read_bytes() + settings.read_bytes()).hexdigest()
+    if book.read_note(name).get("hash") == current and _is_known(book, assignment):
         return
     _generate_assignment(course, assignment)
     with book.transaction():
-        book.write_note(name, {"hash": now})
+        book.write_note(name, {"hash": current})
 
 
 def make_release_json(course: Course, assignment: str, book: CourseGradebook) -> str:
-    """The release with its locked cells as the gradebook has them, marking schemes included.
+    """Return the release as JSON, with the locked cells of the gradebook, rubrics included.
 
-    JSON text. Raises ValueError if the release has other cells than the gradebook.
+    Raises ValueError if the release and the gradebook have different cells.
     """
     path = course.release_path(assignment)
     notebook = nbformat.read(path, as_version=4)
@@ -53,7 +54,7 @@ def make_release_json(course: Course, assignment: str, book: CourseGradebook) ->
         for cell in notebook.cells
         if "nbgrader" in cell.metadata
     }
-    named = {"nbgrader": {"notebook": assignment, "assignment": assignment, "db_url": book.url}}
+    resources = {"nbgrader": {"notebook": assignment, "assignment": assignment, "db_url": book.url}}
     with book.transaction(), lend_gradebook(book, overwritecells):
         cells = book.find_notebook(assignment, assignment).source_cells
         if released != {cell.name: cell.locked for cell in cells}:
@@ -62,7 +63,7 @@ def make_release_json(course: Course, assignment: str, book: CourseGradebook) ->
                 sentence("book.other_cells", path=path, source=source, assignment=assignment)
             )
         overwrite = OverwriteCells(config=course.config, log=QUIET_LOG)
-        notebook, _ = overwrite.preprocess(notebook, named)
+        notebook, _ = overwrite.preprocess(notebook, resources)
     return nbformat.writes(notebook)
 
 
@@ -72,8 +73,8 @@ def _is_known(book, assignment):
 
 
 def _generate_assignment(course, assignment):
-    said = _LastError()
-    QUIET_LOG.addHandler(said)
+    last_error = _LastError()
+    QUIET_LOG.addHandler(last_error)
     try:
         with tempfile.TemporaryDirectory() as release:
             directory = CourseDirectory(
@@ -84,14 +85,14 @@ def _generate_assignment(course, assignment):
                 coursedir=directory, config=course.config, force=True, log=QUIET_LOG
             ).start()
     except NbGraderException as error:
-        told = sentence("book.not_taken", assignment=assignment, reason=said.last or error)
-        raise ValueError(told) from None
+        message = sentence("book.not_taken", assignment=assignment, reason=last_error.last or error)
+        raise ValueError(message) from None
     finally:
-        QUIET_LOG.removeHandler(said)
+        QUIET_LOG.removeHandler(last_error)
 
 
 class _LastError(logging.Handler):
-    """The last line of the last traceback that nbgrader logged: why it gave up."""
+    """Keeps the last line of the last traceback that nbgrader logged: why it gave up."""
 
     last = ""
 

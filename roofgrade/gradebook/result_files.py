@@ -1,8 +1,8 @@
-"""Results as files, so that what was graded once need not run again.
+"""Keeps results as files, so that graded work need not run again.
 
-They lie in ``COURSE/grading/SET/results/``, one file a folder that came in. A result counts while
-its key does: the hash of all that it follows from. Beside a result that is not yet saved in the
-gradebook lies an empty file, by which the next command finds and saves it.
+``COURSE/grading/SET/results/`` has one file for each folder that came in. A result is valid as long
+as its key, a hash of everything it depends on, is unchanged. An empty file next to a result marks
+it as not yet saved in the gradebook; the next command saves it.
 """
 
 import contextlib
@@ -32,72 +32,70 @@ from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
 
 RESULTS_FOLDER, LOCK_FILE, UNSAVED_SUFFIX = "results", "lock", ".unsaved"
-# What a disk of the network says that keeps no locks.
+# Errors of a network disk without locks.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-WAIT_SECONDS = 5  # seconds for the lock of a run that has ended
+WAIT_SECONDS = 5  # for the lock of a run that has ended
 SOURCE_SUFFIXES = (".py", ".toml", ".js")
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, rooflab, roofcheck, roofgrade)]
 
 
 class LockHeldError(RuntimeError):
-    """Another run grades the set just now."""
+    """Another run is grading the set."""
 
 
 def write_result(course: Course, result: Result):
-    """Write a result, so that it survives whatever comes next, and note that it is not saved."""
-    own = course.grading  # this makes the folder, and closes it to others
+    """Write a result durably, and mark it as unsaved."""
     name = _file_name(result.student, result.folder)
     mode = 0o660 if course.shared else 0o600
-    with safe_files.open_below(
-        own, result.assignment, RESULTS_FOLDER, make=True, shared=course.shared
-    ) as folder:
+    place = course.grading, result.assignment, RESULTS_FOLDER
+    with safe_files.open_below(*place, make=True, shared=course.shared) as folder:
         safe_files.touch(folder, f"{name}{UNSAVED_SUFFIX}")
         safe_files.write(folder, name, result.to_json().encode(), mode)
 
 
 def mark_saved(course: Course, result: Result):
-    """Note that a result is in the gradebook, or has nothing to go there."""
+    """Remove the mark of a result that is in the gradebook, or has nothing to save."""
     name = _file_name(result.student, result.folder)
     with contextlib.suppress(FileNotFoundError):
         (course.grading / result.assignment / RESULTS_FOLDER / f"{name}{UNSAVED_SUFFIX}").unlink()
 
 
 def read_unsaved(course: Course, assignment: str) -> list[Result]:
-    """What is kept and not saved, as a run leaves it that is killed, or finds the disk full."""
-    found = []
+    """Return the results that an interrupted run kept but didn't save."""
+    unsaved = []
     for path in sorted((course.grading / assignment / RESULTS_FOLDER).glob(f"*{UNSAVED_SUFFIX}")):
         if result := _read_file(path.with_suffix("")):
-            found.append(result)
+            unsaved.append(result)
         else:
-            path.unlink(missing_ok=True)  # it was killed before it kept anything
-    return found
+            path.unlink(missing_ok=True)  # the run was killed before it wrote the result
+    return unsaved
 
 
 def read_result(course: Course, assignment: str, student: str, folder: str) -> Result | None:
-    """The result of what came in as ``folder``, or None if there is none that can be read."""
+    """Return the result of a folder; None if there is none, or it is unreadable."""
     return _read_file(course.grading / assignment / RESULTS_FOLDER / _file_name(student, folder))
 
 
 def read_results(course: Course, assignment: str) -> Iterator[Result]:
-    """Every result of a set that can be read, one after the other."""
+    """Yield every readable result of a set."""
     for path in sorted((course.grading / assignment / RESULTS_FOLDER).glob("*.json")):
         if result := _read_file(path):
             yield result
 
 
 def delete_moved(course: Course, assignment: str, places: Mapping[str, Iterable[str]]):
-    """Drop the results of folders that are gone, if their students have others now.
+    """Delete the results of folders that are gone, if their students have other folders now.
 
-    ``places`` are the folders of each student. Who has left altogether keeps a result; what was
-    nobody's, or is somebody else's now, leaves none.
+    ``places`` are the folders of each student. The result of a student without any folder stays,
+    unless the folder had no owner or has another one now.
     """
-    lying = {place for found in places.values() for place in found}
-    current = {_file_name(student, place) for student, found in places.items() for place in found}
+    folders = {place for own in places.values() for place in own}
+    current = {_file_name(student, place) for student, own in places.items() for place in own}
     for path in (course.grading / assignment / RESULTS_FOLDER).glob("*.json"):
         if path.name not in current:
             result = _read_file(path)
             if result and (
-                not result.student or places.get(result.student) or result.folder in lying
+                not result.student or places.get(result.student) or result.folder in folders
             ):
                 path.unlink()
                 mark_saved(course, result)
@@ -105,7 +103,7 @@ def delete_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
 
 @contextlib.contextmanager
 def run_lock(course: Course, assignment: str):
-    """Keeps other runs off a set. Raises HeldError if one is under way."""
+    """Lock a set against other runs. Raises LockHeldError if one is under way."""
     name, place = safe_files.check_name(assignment), course.root / "grading" / assignment
     try:
         with safe_files.open_below(course.grading, name, make=True, shared=course.shared) as folder:
@@ -127,9 +125,9 @@ def run_lock(course: Course, assignment: str):
 def _lock_or_holder(file):
     """Lock the file and return "", or return the process that holds it.
 
-    A worker that was being started when its run was killed holds the lock until it has begun.
+    After a run is killed, a worker that was just starting can hold the lock for a moment.
     """
-    until = time.monotonic() + WAIT_SECONDS
+    deadline = time.monotonic() + WAIT_SECONDS
     while True:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,8 +140,8 @@ def _lock_or_holder(file):
                 raise
             print(sentence("run.no_locks"), file=sys.stderr)
             return ""
-        elsewhere = host not in ("", socket.gethostname())  # as on a disk of the network
-        if elsewhere or _is_alive(process) or time.monotonic() > until:
+        elsewhere = host not in ("", socket.gethostname())  # as on a network disk
+        if elsewhere or _is_alive(process) or time.monotonic() > deadline:
             return f"{process} ({host})" if elsewhere else process or "?"
         time.sleep(0.05)
 
@@ -161,9 +159,9 @@ def _is_alive(process):
 
 
 def make_key(submitted: Mapping[str, bytes], *texts: str) -> str:
-    """What a result follows from, as three hashes: the files that came in, these texts, the grader.
+    """Return a result's key, three hashes: the submitted files, the texts, the grader.
 
-    The texts are the release, and what else the caller knows of.
+    The texts are the release, and anything else the result depends on.
 
     >>> make_key({"ps1.ipynb": b"{}"}, "release") == make_key({"ps1.ipynb": b"{}"}, "another")
     False
@@ -172,32 +170,33 @@ def make_key(submitted: Mapping[str, bytes], *texts: str) -> str:
 
 
 def read_files_hash(key: str) -> str:
-    """The hash of the files, in the key of a result that was made of them.
+    """Return the hash of the files from a result's key.
 
-    >>> read_files_hash(make_key({"ps1.ipynb": b"{}"}, "release")) == hash_files({"ps1.ipynb": b"{}"})
+    >>> files = {"ps1.ipynb": b"{}"}
+    >>> read_files_hash(make_key(files, "release")) == hash_files(files)
     True
     """
     return key.partition("-")[0]
 
 
 def is_of_this_grader(key: str) -> bool:
-    """Whether the grader and its question tables are those by which a result came about."""
+    """Whether a result was made with the current grader and question tables."""
     return key.endswith(f"-{hash_grader()}")
 
 
 def hash_files(submitted: Mapping[str, bytes]) -> str:
-    """The hash of what was handed in: files by their paths."""
+    """Return the hash of the submitted files, given by path."""
     hashed = {name: hashlib.sha256(content).hexdigest() for name, content in submitted.items()}
     return hash_values(sorted(hashed.items()))
 
 
 def hash_values(*plain) -> str:
-    """The hash of values that JSON can hold."""
+    """Return the hash of JSON values."""
     return hashlib.sha256(json.dumps(plain).encode()).hexdigest()
 
 
 def hash_grader() -> str:
-    """The hash of the grader: all sources and question tables, Python and NumPy."""
+    """Return the hash of the grader: all sources and question tables, Python and NumPy."""
     return _hash_grader(os.environ.get(QUESTIONS_VARIABLE, ""))
 
 
@@ -207,7 +206,7 @@ def _hash_grader(own):
 
 
 def hash_sources(packages: Iterable[Path], own: str = "") -> str:
-    """The hash of the files of packages, and of an instructor's own folder of questions."""
+    """Return the hash of the packages' files and of an instructor's own questions."""
     paths = {
         path.relative_to(package.parent).as_posix(): path
         for package in packages
