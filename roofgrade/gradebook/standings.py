@@ -1,22 +1,15 @@
-"""How each student stands in one set: what the gradebook and the kept results say together.
+"""Each student's standing in one set, from the gradebook and the results together.
 
-The table of a run, feedback, export, the late penalty and the report go by this, so that none of
-them takes for 0 what nobody has marked.
+The table of a run, feedback, export, late penalties and the report all use it, so that none of them
+counts unmarked work as 0.
 """
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import sqlalchemy as sa
-from nbgrader.api import (
-    Assignment,
-    BaseCell,
-    Grade,
-    Gradebook,
-    Student,
-    SubmittedAssignment,
-    SubmittedNotebook,
-)
+from nbgrader import api
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment, SubmittedNotebook
 
 from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
 from roofgrade.common.sentences import sentence
@@ -24,7 +17,7 @@ from roofgrade.course import Course
 from roofgrade.gradebook.result_files import read_results
 from roofgrade.judge.shared_claims import withhold_shared
 
-# States beside those of a Result: some of it waits for a person, or nothing has come.
+# States besides a Result's: some cells are not yet read, or nothing was handed in.
 UNREAD, NOT_SUBMITTED = "unread", "nothing"
 
 
@@ -32,10 +25,9 @@ UNREAD, NOT_SUBMITTED = "unread", "nothing"
 class Standing:
     """One student's points in one set.
 
-    ``score`` counts what has been read, before ``penalty``; it is None where nothing has been.
-    ``unread`` are the points that wait for a person, in the cells ``waiting``; in those of
-    ``by_hand`` a person has set points. ``reason`` says why a submission was refused, or why a
-    person is needed.
+    ``score`` counts the cells that have been read, before ``penalty``; it is None if there are
+    none. ``unread`` are the points of ``waiting_cells``. In ``hand_scored_cells``, a person has set
+    the points. ``reason`` says why a submission was refused or needs a person.
     """
 
     student: str
@@ -54,37 +46,31 @@ class Standing:
 
     @property
     def final(self) -> float | None:
-        """The points that count, or None until all has been read."""
+        """The points that count; None until everything has been read."""
         return self.provisional if self.state == GRADED else None
 
     @property
     def provisional(self) -> float | None:
-        """The points so far, or None where nothing has been marked."""
+        """The points so far; None if nothing has been marked."""
         return None if self.score is None else max(0.0, self.score - self.penalty)
 
 
 def is_settled(flagged: Collection[str], standing: Standing) -> bool:
-    """Whether a person has set the points of all cells that a person was needed for.
-
-    Where no cell is named, as of what could not be taken in, points settle nothing.
-    """
+    """Whether a person has set the points of all flagged cells, if there are any."""
     return bool(flagged) and set(flagged) <= set(standing.hand_scored_cells)
 
 
 def read_counting_results(course: Course, assignment: str) -> dict[str, Result]:
-    """The kept Result of each student that counts, by the student's id, without what may be long.
+    """Return the Result of each student that counts, by id, without its notebook.
 
-    The notebook is left out, and so is what was replied; an answer without a reply has None.
-
-    Of several folders the one that a person has to look at goes first, then a graded one: a stray
-    file that was refused takes nothing from what was graded beside it. What does not tell whose it
-    is, is in none.
+    The replies are left out, too; an answer without a reply has None. If a student has several
+    folders, the one that needs a person goes first, then a graded one, so that a refused stray file
+    doesn't hide graded work. Results without an owner are left out.
     """
-    order = (REFUSED, GRADED, WAITING)
-    kept = (result for result in read_results(course, assignment) if result.student)
-    found = [_drop_long_parts(withhold_shared(result)) for result in kept]
-    found.sort(key=lambda result: order.index(result.state))
-    return {result.student: result for result in found}
+    owned = (result for result in read_results(course, assignment) if result.student)
+    results = [_drop_long_parts(withhold_shared(result)) for result in owned]
+    results.sort(key=lambda result: (REFUSED, GRADED, WAITING).index(result.state))
+    return {result.student: result for result in results}
 
 
 def _drop_long_parts(result):
@@ -96,7 +82,7 @@ def _drop_long_parts(result):
 
 
 def read_standings(course: Course, assignment: str) -> dict[str, Standing]:
-    """Every Standing in one set, by id, for each student on the roster or in a result.
+    """Return the Standing of each student on the roster or with a result, by id.
 
     Raises ValueError if the gradebook does not know the set.
     """
@@ -110,9 +96,9 @@ def query_standings(
     kept: Mapping[str, Result] | None = None,
     only: str | None = None,
 ) -> dict[str, Standing]:
-    """Every Standing in an open gradebook, or ``only`` one student's.
+    """Return each Standing from an open gradebook, or ``only`` one student's.
 
-    Without the results that were ``kept`` it tells what the gradebook says alone. Raises ValueError
+    ``kept`` are the students' results; without them, only the gradebook counts. Raises ValueError
     if the gradebook does not know the set.
     """
     kept = kept or {}
@@ -128,25 +114,21 @@ def query_standings(
     names = people.keys() | kept.keys() if only is None else {only}
     return {
         name: _make_standing(
-            name,
-            worth,
-            people.get(name, {}),
-            penalties.get(name),
-            grades.get(name, ()),
+            name, worth, people.get(name, {}), penalties.get(name), grades.get(name, ()),
             kept.get(name),
         )
         for name in sorted(names)
-    }
+    }  # fmt: skip
 
 
 def query_student_ids(gradebook: Gradebook) -> list[str]:
-    """The ids of all students whom an open gradebook knows."""
+    """Return the ids of all students in an open gradebook."""
     with gradebook.engine.connect() as connection:
         return list(connection.scalars(sa.select(Student.id)))
 
 
 def query_max_score(gradebook: Gradebook, assignment: str) -> float | None:
-    """The points that a set is worth; None if the gradebook does not know it."""
+    """Return the points that a set is worth; None if the gradebook does not know it."""
     query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
     with gradebook.engine.connect() as connection:
         return connection.scalar(query)
@@ -165,17 +147,15 @@ def _query_penalties(assignment, only):
 
 
 def _query_grades(assignment, only):
-    columns = Grade.score, Grade.max_score, Grade.needs_manual_grade, Grade.manual_score
-    query = sa.select(SubmittedAssignment.student_id, BaseCell.name, *columns)
-    return (
-        _limit_to_set(query, assignment, only)
-        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
-        .join(BaseCell, BaseCell.id == Grade.cell_id)
-    )
+    grade, cell = api.Grade, api.BaseCell
+    columns = grade.score, grade.max_score, grade.needs_manual_grade, grade.manual_score
+    query = sa.select(SubmittedAssignment.student_id, cell.name, *columns)
+    query = _limit_to_set(query, assignment, only)
+    query = query.join(grade, grade.notebook_id == SubmittedNotebook.id)
+    return query.join(cell, cell.id == grade.cell_id)
 
 
 def _limit_to_set(query, assignment, only):
-    """The query, limited to what was submitted for one set."""
     query = (
         query.select_from(SubmittedNotebook)
         .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
@@ -202,8 +182,8 @@ def _make_standing(name, worth, person, penalty, grades, result):
         ),
         **{field: value or "" for field, value in person.items() if field != "id"},
     )
-    if result is not None and result.state == REFUSED:
+    if result and result.state == REFUSED:
         return replace(standing, state=REFUSED, reason=result.reason, score=None)
-    if result is not None and result.state == WAITING and not is_settled(result.flagged, standing):
+    if result and result.state == WAITING and not is_settled(result.flagged, standing):
         return replace(standing, state=WAITING, reason=result.reason)
     return standing

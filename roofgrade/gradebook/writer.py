@@ -1,9 +1,9 @@
-"""The one writer: what became of each submission, saved in the gradebook with nbgrader's own code.
+"""Saves results in the gradebook with nbgrader's own code; nothing else writes there.
 
-Each submission is one transaction. Its files in ``autograded/`` are put in place when all else is
-done, just before the database commits: so nobody marks a paragraph there while a newer version is
-already counted. A writer that is killed in between leaves files of which the gradebook has no
-note, and the next command saves that submission again: ``save_unsaved`` is the door to it.
+Each submission is one transaction. Its files in ``autograded/`` are written last, just before the
+database commits, so nobody marks an old version there while a newer one counts. If a writer is
+killed in between, the gradebook has no note of the files, and ``save_unsaved`` saves that
+submission again.
 """
 
 import json
@@ -13,46 +13,26 @@ from pathlib import PurePosixPath
 import nbformat
 import sqlalchemy as sa
 from nbgrader.api import Assignment, BaseCell, Comment, Grade, MissingEntry, SubmittedAssignment
-from nbgrader.preprocessors import (
-    AssignLatePenalties,
-    SaveAutoGrades,
-    latesubmissions,
-    saveautogrades,
-)
+from nbgrader.preprocessors import latesubmissions, saveautogrades
 from nbgrader.utils import is_grade, parse_utc
 
 from roofgrade.common import safe_files
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
-from roofgrade.gradebook import registration
+from roofgrade.gradebook import registration, result_files, standings
 from roofgrade.gradebook.database import QUIET_LOG, CourseGradebook, explain_errors, lend_gradebook
-from roofgrade.gradebook.result_files import (
-    LockHeldError,
-    hash_values,
-    mark_saved,
-    read_files_hash,
-    read_unsaved,
-    run_lock,
-)
-from roofgrade.gradebook.standings import (
-    Standing,
-    query_max_score,
-    query_standings,
-    query_student_ids,
-)
+from roofgrade.gradebook.result_files import LockHeldError, hash_values
 from roofgrade.judge.shared_claims import withhold_shared
 
-# Seconds to wait for someone else who holds the gradebook.
-WAIT_SECONDS = 60
+WAIT_SECONDS = 60  # for someone else's lock on the gradebook
 
 
 class GradebookWriter:
     """Saves the results of one set: ``GradebookWriter(course, "ps1")``, a context manager.
 
-    Entering registers the set where the gradebook does not know it as it is now. Raises ValueError
-    if that cannot be done, GradebookError if someone holds the gradebook for longer than
-    ``patience`` seconds.
+    Entering it registers the set as it is now. Raises ValueError if that is impossible,
+    GradebookError if someone else locks the gradebook for more than ``patience`` seconds.
     """
 
     def __init__(self, course: Course, assignment: str, patience: float = WAIT_SECONDS):
@@ -79,71 +59,71 @@ class GradebookWriter:
             return registration.make_release_json(self._course, self._assignment, self._book)
 
     def save(self, result: Result, beside: dict[str, bytes] | None = None) -> bool:
-        """Save a result, and in ``autograded/`` its notebook and the files that came ``beside`` it.
+        """Save a result, and its notebook in ``autograded/`` with the files ``beside`` it.
 
-        Returns whether there was anything to save. Manual scores and comments stay; a cell that a
-        person has scored waits for one again only where what was handed in is another, and the cell
-        has changed with it. Why a person is needed stands in the notebook's metadata. Without
-        ``beside``, the files that lie there stay. A result without a notebook leaves everything as
-        it is.
+        Returns whether there was anything to save. Manual scores and comments stay. A cell that a
+        person scored waits to be read again only if the submission and that cell have changed. The
+        notebook's metadata say why a person is needed. Without ``beside``, other files there stay.
+        A result without a notebook changes nothing.
         """
-        done = bool(result.notebook) and self._save_if_changed(withhold_shared(result), beside)
-        mark_saved(self._course, result)
-        return done
+        changed = bool(result.notebook) and self._save_if_changed(withhold_shared(result), beside)
+        result_files.mark_saved(self._course, result)
+        return changed
 
     def save_unsaved(self) -> list[str]:
-        """Save what was kept and not saved; says what cannot be.
+        """Save kept but unsaved results, and return a message for each that cannot be saved.
 
-        Files that came in beside a notebook follow with the next run.
+        The next run adds the files that came with a notebook.
         """
-        said = []
-        for result in read_unsaved(self._course, self._assignment):
+        messages = []
+        for result in result_files.read_unsaved(self._course, self._assignment):
             try:
                 self.save(result)
-            except (OSError, ValueError) as error:  # one submission stops no other
+            except (OSError, ValueError) as error:  # such as a damaged result: save the others
                 if getattr(error, "errno", None) in safe_files.DISK_FULL_ERRORS:
                     raise
                 reason = sentence("run.not_saved", error=error)
-                said.append(f"{escape_text(result.folder)}: {reason}")
-        return said
+                messages.append(f"{escape_text(result.folder)}: {reason}")
+        return messages
 
     def _save_if_changed(self, result, beside):
         safe_files.check_name(result.student)
         with explain_errors(self._book.url):
             contents = self._make_files(result, beside)
-            known = self._read_saved_hash(result.student) == _hash_result(result)
-            if known and self._has_files(result, contents, beside):
+            is_saved = self._read_saved_hash(result.student) == _hash_result(result)
+            if is_saved and self._has_files(result, contents, beside):
                 return False
             with self._book.transaction():
                 self._save_grades(result)
                 self._write_files(result, contents, beside)
         return True
 
-    def standings(self) -> dict[str, Standing]:
-        """What the gradebook says of each student."""
+    def standings(self) -> dict[str, standings.Standing]:
+        """Return each student's Standing, by the gradebook alone."""
         with explain_errors(self._book.url):
-            return query_standings(self._book, self._assignment)
+            return standings.query_standings(self._book, self._assignment)
 
     def student_ids(self) -> list[str]:
-        """The ids of all whom the gradebook knows."""
+        """Return the ids of all students in the gradebook."""
         with explain_errors(self._book.url):
-            return query_student_ids(self._book)
+            return standings.query_student_ids(self._book)
 
     def max_score(self) -> float:
-        """The points that the set is worth."""
+        """Return the points that the set is worth."""
         with explain_errors(self._book.url):
-            return query_max_score(self._book, self._assignment)
+            return standings.query_max_score(self._book, self._assignment)
 
     def _read_saved_hash(self, student):
-        """The hash of the result that was saved last."""
         query = (
             sa.select(SubmittedAssignment.id)
             .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
             .where(Assignment.name == self._assignment, SubmittedAssignment.student_id == student)
         )
         with self._book.engine.connect() as connection:
-            found = connection.scalar(query)
-        return self._book.read_note(_note_name(found)).get("hash") if found else None
+            submission_id = connection.scalar(query)
+        return (
+            self._book.read_note(_note_name(submission_id)).get("hash") if submission_id else None
+        )
 
     def _save_grades(self, result):
         book, name, student = self._book, self._assignment, result.student
@@ -151,37 +131,39 @@ class GradebookWriter:
         submitted = parse_utc(result.submitted or None)
         book.update_or_create_student(student)
         submission = book.update_or_create_submission(name, student, timestamp=submitted)
-        loaded = _LoadedCells(book, book.find_submission_notebook(name, name, student).id)
-        grades = loaded.grades
-        waited = {cell: grade.needs_manual_grade for cell, grade in grades.items()}
-        self._run_nbgrader(notebook, student, loaded)
+        loaded_cells = _LoadedCells(book, book.find_submission_notebook(name, name, student).id)
+        grades = loaded_cells.grades
+        was_waiting = {cell: grade.needs_manual_grade for cell, grade in grades.items()}
+        self._run_nbgrader(notebook, student, loaded_cells)
         note = book.read_note(_note_name(submission.id))
-        noted, files = note.get("cells", {}), read_files_hash(result.key)
+        noted_cells, files = note.get("cells", {}), result_files.read_files_hash(result.key)
         cells = _hash_cells(result, notebook)
         for cell, grade in grades.items():
-            is_settled = grade.manual_score is not None and not waited[cell]
+            is_settled = grade.manual_score is not None and not was_waiting[cell]
             same_work = bool(files) and note.get("files") == files
-            if (same_work and is_settled) or (cell in noted and noted[cell] == cells.get(cell)):
-                grade.needs_manual_grade = waited[cell]
+            if (same_work and is_settled) or (
+                cell in noted_cells and noted_cells[cell] == cells.get(cell)
+            ):
+                grade.needs_manual_grade = was_waiting[cell]
             elif _is_waiting(cell, result):
                 grade.needs_manual_grade = True
-        now = {"hash": _hash_result(result), "cells": cells, "files": files}
-        book.write_note(_note_name(submission.id), now)
+        new_note = {"hash": _hash_result(result), "cells": cells, "files": files}
+        book.write_note(_note_name(submission.id), new_note)
 
-    def _run_nbgrader(self, notebook, student, loaded):
+    def _run_nbgrader(self, notebook, student, loaded_cells):
         names = {"student": student, "assignment": self._assignment, "notebook": self._assignment}
         resources = {"nbgrader": names | {"db_url": self._book.url}}
         settings = {"config": self._course.config, "log": QUIET_LOG}
-        with lend_gradebook(loaded, saveautogrades):
-            SaveAutoGrades(**settings).preprocess(notebook, resources)
+        with lend_gradebook(loaded_cells, saveautogrades):
+            saveautogrades.SaveAutoGrades(**settings).preprocess(notebook, resources)
         self._book.db.commit()
-        self._book.db.expire_all()  # so that sums are read anew
+        self._book.db.expire_all()  # otherwise sums would be stale
         with lend_gradebook(self._book, latesubmissions):
-            AssignLatePenalties(**settings).preprocess(notebook, resources)
+            latesubmissions.AssignLatePenalties(**settings).preprocess(notebook, resources)
 
     def _make_files(self, result, beside):
         name = f"{self._assignment}.ipynb"
-        rest = {
+        files = {
             path: content
             for path, content in (beside or {}).items()
             if not path.endswith(".ipynb")
@@ -189,8 +171,8 @@ class GradebookWriter:
             and safe_files.TEMPORARY_NAME not in PurePosixPath(path).parts
         }
         if result.submitted:
-            rest["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader reads it
-        return {name: _with_reason(result).encode() + b"\n", **rest}
+            files["timestamp.txt"] = result.submitted.encode() + b"\n"  # nbgrader reads it
+        return {name: _with_reason(result).encode() + b"\n", **files}
 
     def _folder_names(self, result):
         return self._course.autograded, result.student, self._assignment
@@ -212,42 +194,41 @@ class GradebookWriter:
 
 
 def save_unsaved(course: Course, assignment: str) -> list[str]:
-    """Save what a run or a regrading that was killed has kept and not saved, before all else.
+    """Save the results that an interrupted run or regrading left, before anything else.
 
-    Says what could not be saved, such as that a run is under way, which saves its results itself.
+    Returns messages about what could not be saved, such as that a run is under way.
     """
-    if not read_unsaved(course, assignment):
+    if not result_files.read_unsaved(course, assignment):
         return []
     try:
-        with run_lock(course, assignment), GradebookWriter(course, assignment) as writer:
+        with (
+            result_files.run_lock(course, assignment),
+            GradebookWriter(course, assignment) as writer,
+        ):
             return writer.save_unsaved()
     except LockHeldError as error:
         return [sentence("book.saves_itself", error=error)]
 
 
 class _LoadedCells:
-    """Stands in for the gradebook that SaveAutoGrades asks for one notebook's grades and comments.
+    """Gives SaveAutoGrades one notebook's grades and comments, read from the gradebook at once.
 
-    They are read at once: asking for each cell on its own is what makes nbgrader's saving slow.
+    nbgrader's own saving is slow because it queries the gradebook for each cell.
     """
 
     def __init__(self, book, notebook_id):
-        self.grades, self.comments = (
-            dict(
-                book.db.query(BaseCell.name, kind)
-                .join(kind, kind.cell_id == BaseCell.id)
-                .filter(kind.notebook_id == notebook_id)
-                .all()
-            )
-            for kind in (Grade, Comment)
-        )
+        def load(kind):
+            query = book.db.query(BaseCell.name, kind).join(kind, kind.cell_id == BaseCell.id)
+            return dict(query.filter(kind.notebook_id == notebook_id).all())
+
+        self.grades, self.comments = load(Grade), load(Comment)
 
     @property
     def db(self):
         return self
 
     def commit(self):
-        """Do nothing: the writer commits when all is saved."""
+        """Do nothing: the writer commits when everything is saved."""
 
     def __enter__(self):
         return self
@@ -278,12 +259,11 @@ def _hash_result(result):
 
 
 def _with_reason(result):
-    """The notebook as it lies in ``autograded/``, where Formgrader shows why a person is needed."""
+    """Return the notebook for ``autograded/``: Formgrader shows why it needs a person."""
     if result.state != WAITING:
         return result.notebook
     notebook = json.loads(result.notebook)
-    about = {"reason": result.reason, "flagged": result.flagged}
-    notebook["metadata"]["roofgrade"] = about
+    notebook["metadata"]["roofgrade"] = {"reason": result.reason, "flagged": result.flagged}
     return json.dumps(notebook, ensure_ascii=False)
 
 
@@ -292,19 +272,19 @@ def _is_waiting(cell, result):
 
 
 def _hash_cells(result, notebook):
-    """The hash of each graded cell: what the student wrote there or replied, what it got for it."""
+    """Hash each graded cell: what the student wrote or replied, and its points."""
     hashes = {}
     for cell in notebook.cells:
         if is_grade(cell):
             name = cell.metadata.nbgrader.grade_id
             answer = result.answers.get(name)
-            got = [_drop_drawn_calls(answer), answer.credit, answer.points] if answer else []
-            hashes[name] = hash_values(cell.source, got, _is_waiting(name, result))
+            judged = [_drop_drawn_calls(answer), answer.credit, answer.points] if answer else []
+            hashes[name] = hash_values(cell.source, judged, _is_waiting(name, result))
     return hashes
 
 
 def _drop_drawn_calls(answer):
-    """The reply without the calls that were drawn for this work: the next one meets others."""
+    """Return the reply without the calls drawn for this submission: the next one gets others."""
     if not answer.reply or "calls" not in answer.reply:
         return answer.reply
     calls = answer.reply["calls"] or []

@@ -79,7 +79,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A folder that may count for its student; an ``exact`` name goes first, then the latest change."""
+    """A folder that may count: an ``exact`` name goes first, then the latest change."""
 
     folder: Folder
     exact: bool = False
@@ -274,7 +274,7 @@ class _FolderScan:
             yield make(state=WAITING, why=sentence("intake.unknown"))
 
     def _find_set(self, name):
-        """Return the set of a file in ``submitted/``, by its name, or a notebook's by its content."""
+        """Return a file's set by its name, or a notebook's by its content."""
         file_name = PurePosixPath(name).name
         if (found_set := find_set(file_name, self.sets)) or not is_notebook(file_name):
             return found_set

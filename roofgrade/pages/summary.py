@@ -7,11 +7,12 @@ they hold nothing but what can be printed.
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from html import escape
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import indent, wrap
 from types import MappingProxyType
 
+from roofcheck.study import page_templates
 from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
 from roofgrade.common.sentences import escape_text, format_points, sentence
 from roofgrade.gradebook.standings import NOT_SUBMITTED, Standing, is_settled
@@ -20,37 +21,7 @@ from rooflab.palette import colour
 UNGRADED = "ungraded"
 STATES = (GRADED, REFUSED, WAITING, UNGRADED)
 INDENT = 4
-PAGE_TEMPLATE = """<!DOCTYPE html>
-<html lang="{language}">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>
-body {{ font: 16px/1.4 sans-serif; margin: 2em auto; max-width: 70em; padding: 0 1em }}
-div {{ overflow-x: auto }}
-table {{ border-collapse: collapse; width: 100% }}
-th, td {{ border-bottom: 1px solid {line}; padding: 0.3em 0.8em; text-align: left;
-  vertical-align: top; max-width: 15em; overflow-wrap: break-word }}
-td:nth-child(3), td:nth-child(4) {{ white-space: nowrap }}
-td:last-child {{ min-width: 15em; max-width: none; overflow-wrap: anywhere }}
-.refused, .person, .ungraded {{ font-weight: bold }}
-</style>
-</head>
-<body>
-<h1>{title}</h1>
-{sentences}
-<div>
-<table>
-<thead><tr>{head}</tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-</div>
-</body>
-</html>
-"""
+TEMPLATE = Path(__file__).parent / "templates/summary.html.j2"
 COLUMNS = ("student", "folder", "state", "points", "unread", "remarks")
 
 
@@ -149,21 +120,17 @@ class Summary:
         return "\n".join([*table, "", said])
 
     def page(self) -> str:
-        """The whole table as a page that needs nothing beside it."""
-        rows = (
-            f'<tr class="{row.state}">'
-            + "".join(f"<td>{escape(escape_text(cell))}</td>" for cell in self._format_cells(row))
-            + f"<td>{'<br>'.join(escape(escape_text(note)) for note in row.notes)}</td></tr>"
+        """Return the whole table as one HTML file."""
+        rows = [
+            (row.state, map(escape_text, self._format_cells(row)), map(escape_text, row.notes))
             for row in self.rows
-        )
-        return PAGE_TEMPLATE.format(
-            language=sentence("language"),
-            title=escape(sentence("summary.title", assignment=self.assignment)),
-            line=colour("line"),
-            sentences="\n".join(f"<p>{escape(line)}</p>" for line in self.sentences()),
-            head="".join(f"<th>{escape(sentence(f'summary.{name}'))}</th>" for name in COLUMNS),
-            rows="\n".join(rows),
-        )
+        ]
+        template = page_templates.make_environment(TEMPLATE.parent).get_template(TEMPLATE.name)
+        return template.render(
+            language=sentence("language"), line=colour("line"), sentences=self.sentences(),
+            title=sentence("summary.title", assignment=self.assignment), rows=rows,
+            head=[sentence(f"summary.{name}") for name in COLUMNS],
+        )  # fmt: skip
 
     @staticmethod
     def _align(line, widths):

@@ -1,12 +1,9 @@
-"""Grades as CSV, quoted, in which what is not yet a grade is an empty cell and never a 0.
+"""Exports grades as CSV. A student without a final grade gets an empty cell, never a 0.
 
-``plain`` says of each student how he or she stands. ``moodle`` is for Moodle's grade import (Moodle
-docs, "Grade import"), which finds a student by Email address, Username or ID number. ``canvas`` is
-for Canvas's (Canvas Instructor Guide, "How do I import grades in the Gradebook?"): the headings
-Student, ID, SIS User ID, SIS Login ID, Section and the assignment, below them the row Points
-Possible. ``fill_in_file`` fills in a file that either has given out, which holds numbers of its own: the
-exported gradebook of Canvas, or Moodle's offline grading worksheet (Moodle docs, "Assignment
-settings": Identifier, Full name, Email address, Status, Grade, Maximum Grade, Feedback comments).
+``export_moodle`` writes for Moodle's grade import (Moodle docs, "Grade import"), ``export_canvas``
+for Canvas's (Canvas Instructor Guide, "How do I import grades in the Gradebook?"). ``fill_in_file``
+fills in a file that the LMS exported: Canvas's gradebook, or Moodle's offline grading worksheet
+(Moodle docs, "Assignment settings").
 """
 
 import csv
@@ -19,16 +16,10 @@ from roofgrade.common import csv_files
 from roofgrade.common.sentences import escape_lines, format_points, sentence
 from roofgrade.gradebook.standings import read_standings
 
-# By one of these a formula begins, in full width or as a small form too; what spreadsheets skip may
-# stand before it.
+# A formula begins with one of these, also in full width or as a small form. Spreadsheets skip
+# controls, invisible marks and spaces before it.
 FORMULA_SIGNS = frozenset("=+-@−")
-SKIPPED_CATEGORIES = (
-    "Cc",
-    "Cf",
-    "Zl",
-    "Zp",
-    "Zs",
-)  # Unicode's controls, marks without a sign, and spaces
+SKIPPED_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Zs")
 PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
 PLAIN_COLUMNS = (
     "student", "last_name", "first_name", "email", "assignment", "status",
@@ -37,87 +28,69 @@ PLAIN_COLUMNS = (
 MOODLE_COLUMNS = ("Email address", "Username")
 WORKSHEET_COLUMNS = ("Identifier", "Grade", "Maximum Grade")
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-# The columns by which a file of an LMS says whose line it is, and what of a Standing each holds.
-STUDENT_COLUMNS = {
-    "SIS Login ID": "student",
-    "SIS User ID": "student",
-    "Username": "student",
-    "ID number": "student",
-    "Email address": "email",
-    "ID": "lms_user_id",
-}
+# The columns by which an LMS's file identifies a student, and the field of a Standing in each.
+STUDENT_COLUMNS = dict.fromkeys(("SIS Login ID", "SIS User ID", "Username", "ID number"), "student")
+STUDENT_COLUMNS |= {"Email address": "email", "ID": "lms_user_id"}
 POINTS_POSSIBLE = "    Points Possible"
 
 
 def export_plain(course, assignment, provisional=False):
-    """CSV of every student with a status. Raises ValueError if the gradebook lacks the set."""
+    """Return CSV of every student with a state.
+
+    Like all exports, raises ValueError if the gradebook does not know the set.
+    """
     rows = [
         (
-            one.student,
-            one.last_name,
-            one.first_name,
-            one.email,
-            assignment,
-            sentence(f"state.{one.state}"),
-            _format_or_empty(one.score),
-            _format_or_empty(one.penalty or None),
-            _format_grade(one, provisional),
-            _format_or_empty(one.max_score),
-            _format_or_empty(one.unread or None),
-            one.reason,
+            row.student, row.last_name, row.first_name, row.email, assignment,
+            sentence(f"state.{row.state}"), _format_or_empty(row.score),
+            _format_or_empty(row.penalty or None), _format_grade(row, provisional),
+            _format_or_empty(row.max_score), _format_or_empty(row.unread or None), row.reason,
         )
-        for one in read_standings(course, assignment).values()
-    ]
+        for row in read_standings(course, assignment).values()
+    ]  # fmt: skip
     return _format_csv([[sentence(f"export.{name}") for name in PLAIN_COLUMNS], *rows])
 
 
 def export_moodle(course, assignment, provisional=False):
-    """CSV for Moodle's grade import. Raises ValueError if the gradebook lacks the set."""
+    """Return CSV for Moodle's grade import."""
     rows = [
-        (one.email, one.student, _format_grade(one, provisional), sentence(f"state.{one.state}"))
-        for one in read_standings(course, assignment).values()
+        (row.email, row.student, _format_grade(row, provisional), sentence(f"state.{row.state}"))
+        for row in read_standings(course, assignment).values()
     ]
     return _format_csv([(*MOODLE_COLUMNS, assignment, sentence("export.moodle_status")), *rows])
 
 
-def export_canvas(course, assignment, provisional=False, column=None):
-    """CSV for Canvas; ``column`` is the assignment's heading there, such as "ps1 (4711)".
-
-    Raises ValueError if the gradebook lacks the set.
-    """
+def export_canvas(course, assignment, provisional=False):
+    """Return CSV for Canvas, which asks which assignment the column is."""
     everyone = read_standings(course, assignment).values()
     most = max((one.max_score for one in everyone), default=0.0)
     rows = [
         (
-            ", ".join(filter(None, (one.last_name, one.first_name))) or one.student,
-            one.lms_user_id,
-            "",
-            one.student,
-            "",
-            _format_grade(one, provisional),
+            ", ".join(filter(None, (row.last_name, row.first_name))) or row.student,
+            row.lms_user_id, "", row.student, "", _format_grade(row, provisional),
         )
-        for one in everyone
-    ]
+        for row in everyone
+    ]  # fmt: skip
     possible = (POINTS_POSSIBLE, *[""] * (len(CANVAS_COLUMNS) - 1), _format_or_empty(most))
-    return _format_csv([(*CANVAS_COLUMNS, column or assignment), possible, *rows])
+    return _format_csv([(*CANVAS_COLUMNS, assignment), possible, *rows])
 
 
 def fill_in_file(course, assignment, path, provisional=False):
-    """The text of a file, Moodle's worksheet or Canvas's gradebook, with the grades put in.
+    """Return the text of Moodle's worksheet or Canvas's gradebook with the grades filled in.
 
-    Lines of students whom the gradebook does not know stay as they are, and so does the separator.
-    Raises ValueError for a file of neither kind, where no line is a known student's, and as
-    ``sheets.read`` does.
+    Lines of students that the gradebook does not know stay unchanged, and so does the separator.
+    Raises ValueError for any other file, if no line is a known student's, and as ``csv_files.read``
+    does.
     """
     sheet = csv_files.read(path)
     column = sheet.head.index(_find_column(sheet, assignment))
-    known = read_standings(course, assignment).values()
-    found = 0
+    standings = read_standings(course, assignment).values()
+    filled = 0
     for _, row in sheet.rows:
-        if one := _find_student(dict(zip(sheet.head, row, strict=True)), known):
-            row[column] = _format_grade(one, provisional)
-            found += 1
-    if not found:
+        if standing := _find_student(dict(zip(sheet.head, row, strict=True)), standings):
+            row[column] = _format_grade(standing, provisional)
+            filled += 1
+    if not filled:
         raise ValueError(sentence("export.nobody_known", path=sheet.path))
     return _format_csv([sheet.head, *(row for _, row in sheet.rows)], sheet.separator)
 
@@ -126,21 +99,23 @@ def _find_column(sheet, assignment):
     head = sheet.head
     if all(name in head for name in WORKSHEET_COLUMNS):
         return "Grade"
-    named = [name for name in head if name == assignment or name.startswith(f"{assignment} (")]
-    if head[:1] == ["Student"] and len(named) == 1:
-        return named[0]
-    columns = ", ".join(WORKSHEET_COLUMNS)
+    columns_of_set = [
+        name for name in head if name == assignment or name.startswith(f"{assignment} (")
+    ]
+    if head[:1] == ["Student"] and len(columns_of_set) == 1:
+        return columns_of_set[0]
+    expected = ", ".join(WORKSHEET_COLUMNS)
     raise ValueError(
-        sentence("export.other_file", path=sheet.path, columns=columns, assignment=assignment)
+        sentence("export.other_file", path=sheet.path, columns=expected, assignment=assignment)
     )
 
 
-def _find_student(line, standings_known):
+def _find_student(line, standings):
     for heading, field in STUDENT_COLUMNS.items():
         if value := line.get(heading, "").strip().lower():
-            for one in standings_known:
-                if getattr(one, field).lower() == value:
-                    return one
+            for standing in standings:
+                if getattr(standing, field).lower() == value:
+                    return standing
     return None
 
 
@@ -161,12 +136,12 @@ def _format_csv(rows, separator=","):
 
 
 def _defuse_formula(cell):
-    """Text that a spreadsheet and a terminal show instead of running it.
+    """Return text that a spreadsheet or terminal shows instead of running it.
 
-    >>> [_defuse_formula(cell) for cell in ("=1+1", " \N{FULLWIDTH EQUALS SIGN}1", "-2.5", "-", "a=b")]
-    ["'=1+1", "' \N{FULLWIDTH EQUALS SIGN}1", '-2.5', '-', 'a=b']
+    >>> [_defuse_formula(cell) for cell in ("=1", "\N{FULLWIDTH EQUALS SIGN}1", "-2.5", "-", "a=b")]
+    ["'=1", "'\N{FULLWIDTH EQUALS SIGN}1", '-2.5', '-', 'a=b']
     """
-    if cell == "-" or PLAIN_NUMBER.fullmatch(cell):  # Moodle's own sign for nothing, and points
+    if cell == "-" or PLAIN_NUMBER.fullmatch(cell):  # Moodle's sign for no grade, and numbers
         return cell
     signs = itertools.dropwhile(lambda sign: unicodedata.category(sign) in SKIPPED_CATEGORIES, cell)
     first = unicodedata.normalize("NFKC", next(signs, ""))

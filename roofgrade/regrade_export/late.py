@@ -1,8 +1,8 @@
-"""What handing in late costs: a share of the points a day, after some hours of grace.
+"""Late penalties: a share of the points per day, after some hours of grace.
 
-nbgrader takes a penalty when it grades, before anybody has read the paragraphs. ``apply_penalties`` takes it
-from the whole score once all is read, and takes it anew whenever marks have changed. For nbgrader's
-own autograde, ``SharePerDay`` follows the same policy.
+nbgrader takes a penalty as it grades, before anybody has read the paragraphs. ``apply_penalties``
+takes it from the whole score once everything is read, and again whenever marks change.
+``SharePerDay`` is the same policy for nbgrader's own autograde.
 """
 
 import math
@@ -21,7 +21,7 @@ HOUR, DAY = 3_600, 86_400
 
 @dataclass(frozen=True)
 class LatePolicy:
-    """The share of the score that each day begun costs, after ``grace`` hours, at ``most``.
+    """The share of the score taken for each day begun, after ``grace`` hours, up to ``most``.
 
     Raises ValueError for a share outside 0 to 1 and for hours below 0.
     """
@@ -38,7 +38,7 @@ class LatePolicy:
             raise ValueError(sentence("late.no_hours", value=self.grace))
 
     def penalty(self, score, seconds_late):
-        """The points that so much delay costs: never more than the score.
+        """Return the points taken for this delay, at most the score.
 
         >>> LatePolicy(per_day=0.1, grace=2).penalty(20, 26 * HOUR)
         2.0
@@ -51,10 +51,7 @@ class LatePolicy:
 
 @dataclass(frozen=True)
 class LateSubmission:
-    """One submission that came late: by how many seconds, and what that costs.
-
-    ``penalty`` is None until all of it has been read.
-    """
+    """A late submission's delay in seconds, and its penalty: None until it is completely read."""
 
     student: str
     seconds: float
@@ -62,40 +59,41 @@ class LateSubmission:
 
 
 def apply_penalties(course, assignment, policy):
-    """Set each penalty by the policy, and take back what no longer holds. Returns the Late ones.
+    """Set every penalty of a set by the policy, and return the late submissions.
 
-    An extension, as nbgrader stores it with the submission, moves the date. Whoever waits for a
-    person gets no penalty yet. Raises ValueError if the gradebook does not know the set.
+    nbgrader stores an extension with the submission, which moves the due date. A submission that is
+    not completely read gets no penalty yet. Raises ValueError if the gradebook does not know the
+    set.
     """
     late = []
-    standing = read_standings(course, assignment)
+    standings = read_standings(course, assignment)
     with Gradebook(course.db_url) as gradebook:
         for submission in gradebook.assignment_submissions(assignment):
             seconds = submission.total_seconds_late
-            done = standing[submission.student_id].state == GRADED
+            is_read = standings[submission.student_id].state == GRADED
             penalties = [
-                policy.penalty(notebook.score, seconds) if done else None
+                policy.penalty(notebook.score, seconds) if is_read else None
                 for notebook in submission.notebooks
             ]
             for notebook, penalty in zip(submission.notebooks, penalties, strict=True):
                 notebook.late_submission_penalty = penalty or None
             if seconds:
-                total = sum(penalties) if done else None
+                total = sum(penalties) if is_read else None
                 late.append(LateSubmission(submission.student_id, seconds, total))
         gradebook.db.commit()
-    return sorted(late, key=lambda one: one.student)
+    return sorted(late, key=lambda submission: submission.student)
 
 
 class SharePerDay(LateSubmissionPlugin):
-    """The same policy where nbgrader grades:
+    """The same policy as a plugin of nbgrader:
 
     c.AssignLatePenalties.plugin_class = "roofgrade.regrade_export.late.SharePerDay"
     """
 
-    per_day = Float(0.1, help="The share of the score that each day begun costs.").tag(config=True)
-    grace = Float(0.0, help="Hours that cost nothing.").tag(config=True)
-    most = Float(1.0, help="The largest share.").tag(config=True)
+    per_day = Float(0.1, help="Share of the score taken for each day begun.").tag(config=True)
+    grace = Float(0.0, help="Hours without a penalty.").tag(config=True)
+    most = Float(1.0, help="Largest share taken.").tag(config=True)
 
     def late_submission_penalty(self, student_id, score, total_seconds_late):
-        """The points to take from one notebook."""
+        """Return the points taken from one notebook."""
         return LatePolicy(self.per_day, self.grace, self.most).penalty(score, total_seconds_late)

@@ -1,4 +1,4 @@
-"""One question judged again after its table changed, without running student code again."""
+"""Judges one question again after its table changed, without running student code."""
 
 import contextlib
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from roofgrade.judge.shared_claims import has_own_figures
 
 @dataclass(frozen=True)
 class PointChange:
-    """Whose points change, from what to what; or whose answer has to be asked for ``again``."""
+    """A student's points before and after; ``again`` means that grading has to run again."""
 
     student: str
     before: float
@@ -35,17 +35,15 @@ class PointChange:
     def __str__(self):
         if self.again:
             return sentence("regrade.again", student=escape_text(self.student))
-        before, after = format_points(self.before), format_points(self.after)
-        message = escape_text(self.message, None)
-        student = escape_text(self.student)
         return sentence(
-            "regrade.moves", student=student, before=before, after=after, message=message
-        )
+            "regrade.moves", student=escape_text(self.student), before=format_points(self.before),
+            after=format_points(self.after), message=escape_text(self.message, None),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """An answer as it was judged, how it is judged now, and where it stands."""
+    """An answer as it was judged, its new verdict, and where it is."""
 
     student: str
     folder: str
@@ -56,7 +54,7 @@ class AnswerChange:
 
 @dataclass(frozen=True)
 class Regrading:
-    """What judging a question again changes, for those in a set whose answers are kept."""
+    """The changes that judging a question again would make to the answers of a set."""
 
     assignment: str
     judged: int
@@ -65,12 +63,12 @@ class Regrading:
 
 
 def preview_regrade(course: Course, assignment: str, question: str) -> Regrading:
-    """Tell who moves, and by how much, without changing anything.
+    """Find the changes of points, without changing anything.
 
-    Who names the same ``me`` as another gets nothing for it, and does not move. A question whose
-    calls changed, as new arguments of a function do, has to run again: each such student is among
-    the moves, with the reason. Raises ValueError if no answer to the question is kept, or if its
-    points changed.
+    A student who names the same ``me`` as another gets no points, and so none of theirs change. If
+    the question's calls changed, such as a function's arguments, grading has to run again: those
+    students are listed with ``again``. Raises ValueError if no answer to the question is kept, or
+    if its points changed.
     """
     points = find_question(question).points
     judged, moves, changes = 0, [], []
@@ -79,37 +77,31 @@ def preview_regrade(course: Course, assignment: str, question: str) -> Regrading
             if answer.question != question or answer.reply is None:
                 continue
             if answer.points != points:
-                both = {"in_table": points, "graded": answer.points}
-                raise ValueError(sentence("regrade.other_points", question=question, **both))
+                fields = {"in_table": points, "graded": answer.points}
+                raise ValueError(sentence("regrade.other_points", question=question, **fields))
             judged += 1
             before = answer.credit * points
-            secret = course.case_secret(
-                assignment, result.student, result_files.read_files_hash(result.key)
-            )
+            files = result_files.read_files_hash(result.key)
+            secret = course.case_secret(assignment, result.student, files)
             verdict = _judge_again(secret, answer, result.student)
             if verdict is None:
                 moves.append(PointChange(result.student, before, before, again=True))
-            elif verdict != _rebuild_verdict(answer):
+            elif verdict != Verdict(answer.credit, answer.message, answer.state, answer.slips):
                 after = verdict.credit * points
                 changes.append(AnswerChange(result.student, result.folder, cell, answer, verdict))
                 if after != before and not (result.alike and has_own_figures(answer)):
                     moves.append(PointChange(result.student, before, after, verdict.message))
     if not judged:
-        named = {"question": question, "assignment": assignment}
-        raise ValueError(sentence("regrade.nothing_kept", **named))
+        raise ValueError(sentence("regrade.nothing_kept", question=question, assignment=assignment))
     return Regrading(assignment, judged, tuple(moves), tuple(changes))
 
 
 def apply_regrade(course: Course, regrading: Regrading):
-    """Keep and save what ``preview_regrade`` found, but for answers that were graded anew since."""
-    with (
-        result_files.run_lock(course, regrading.assignment),
-        GradebookWriter(course, regrading.assignment) as writer,
-    ):
+    """Save the changes found by ``preview_regrade``, except to answers graded again since."""
+    name = regrading.assignment
+    with result_files.run_lock(course, name), GradebookWriter(course, name) as writer:
         for change in regrading.changes:
-            result = result_files.read_result(
-                course, regrading.assignment, change.student, change.folder
-            )
+            result = result_files.read_result(course, name, change.student, change.folder)
             if result and result.answers.get(change.cell) == change.answer:
                 result = _replace_verdict(result, change.cell, change.verdict)
                 result_files.write_result(course, result)
@@ -117,33 +109,26 @@ def apply_regrade(course: Course, regrading: Regrading):
 
 
 def _judge_again(secret, answer, student):
-    """The Verdict as the table is now; None if the answer has to be asked for again.
+    """Return the Verdict by the current table; None if the answer must be graded again.
 
-    That is so where the table asks for something else than was replied, or judging takes too much.
+    That is so if the table now asks for something else, or if judging exceeds its limits.
     """
-    asked = QuestionCall("check", answer.question, answer.asked["expression"], answer.asked["me"])
+    call = QuestionCall("check", answer.question, answer.asked["expression"], answer.asked["me"])
     seed = make_seed(secret, answer.question)
-    probe = probes.make_probe(asked, find_question(answer.question), seed)
+    probe = probes.make_probe(call, find_question(answer.question), seed)
     if probes.hash_calls(probe) != answer.asked:
         return None
     with contextlib.suppress(LimitExceededError):
-        return call_in_fork(judge_reply, asked, answer.reply, seed, student)
-
-
-def _rebuild_verdict(answer):
-    return Verdict(answer.credit, answer.message, answer.state, answer.slips)
+        return call_in_fork(judge_reply, call, answer.reply, seed, student)
 
 
 def _replace_verdict(result, name, verdict):
-    """The result with one answer judged anew, in its notebook too."""
+    """Return the result with one answer's new verdict, in its notebook too."""
     answer = result.answers[name]
     notebook = nbformat.reads(result.notebook, as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
             cell.outputs = [make_check_output(Grade(verdict, answer.points), cell.execution_count)]
-    told = replace(
-        answer, credit=verdict.credit, state=verdict.state, message=verdict.message,
-        slips=verdict.slips,
-    )  # fmt: skip
-    answers = result.answers | {name: told}
+    fields = {field: getattr(verdict, field) for field in ("credit", "state", "message", "slips")}
+    answers = result.answers | {name: replace(answer, **fields)}
     return replace(result, notebook=format_notebook(notebook), answers=answers)
