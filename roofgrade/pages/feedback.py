@@ -1,8 +1,8 @@
-"""What students get back: one page each that runs nothing, asks no host, and says what is read.
+"""Feedback pages for students: files that run no script, load nothing, and mark what is unread.
 
-nbgrader's own ``generate_feedback`` makes the same pages, as nbgrader_config.py names the exporter
-of this module. ``write_pages`` makes those whose marks, comments or notebook changed, or whose answers
-were released.
+nbgrader's ``generate_feedback`` makes the same pages, because nbgrader_config.py names this
+module's exporter. ``write_pages`` writes only those whose marks, comments, notebook or released
+answers changed.
 """
 
 import contextlib
@@ -38,20 +38,20 @@ from roofgrade.gradebook.standings import query_standings, read_counting_results
 from roofgrade.pages.notebook_html import Cleaning
 
 TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
-# By these files nbgrader's release_feedback finds a student's place in the exchange.
+# With these files, nbgrader's release_feedback finds a student's folder in the exchange.
 EXCHANGE_FILES = ("timestamp.txt", "submission_secret.txt")
 LARGEST_FILE = 1_000  # bytes of one of them
 INPUTS_HASH_TAG = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
 PLAIN_TAG = '<meta name="shown" content="plain">'
-# The sentences that a page is made of, by how their keys begin.
+# Prefixes of the keys of all sentences on a page.
 SENTENCE_KEYS = ("language", "feedback.", "pages.", "answers.")
 
 
 @dataclass(frozen=True)
 class FeedbackPage:
-    """A feedback page: whose it is, where it lies, and whether it was "written" or "left".
+    """A feedback page: its student, its path, and whether it was "written" or "left".
 
-    ``plain`` says that it shows as plain text what was too much to be rendered.
+    ``plain`` says that the notebook was too much to render and is shown as plain text.
     """
 
     student: str
@@ -60,29 +60,28 @@ class FeedbackPage:
     plain: bool = False
 
     def __str__(self):
-        said = sentence(f"feedback.{self.status}", path=os.path.relpath(self.path))
-        return sentence("feedback.as_text", page=said) if self.plain else said
+        line = sentence(f"feedback.{self.status}", path=os.path.relpath(self.path))
+        return sentence("feedback.as_text", page=line) if self.plain else line
 
 
 def write_pages(course, assignment, students=None):
-    """Write the page of each student, or of those named, whose marks or notebook changed.
+    """Write the pages that changed, of all students or of those named, and return every page.
 
-    Returns a Page for each. Raises ValueError for a student of whom nothing was graded, or for a
-    set that the gradebook does not know.
+    Raises ValueError for a student without graded work, or a set that the gradebook does not know.
     """
-    kept = read_counting_results(course, assignment)
+    results = read_counting_results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
     with Gradebook(course.db_url) as gradebook:
         pages = [
-            _write_page(course, assignment, standing, gradebook, exporter, kept.get(name))
-            for name, standing in query_standings(gradebook, assignment, kept).items()
+            _write_page(course, assignment, standing, gradebook, exporter, results.get(name))
+            for name, standing in query_standings(gradebook, assignment, results).items()
             if (students is None or name in students)
             and (
                 standing.state in (REFUSED, WAITING)
                 or _notebook_path(course, assignment, name).is_file()
             )
         ]
-    if students and (missing := sorted(set(students) - {made.student for made in pages})):
+    if students and (missing := sorted(set(students) - {page.student for page in pages})):
         raise ValueError(
             sentence("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
         )
@@ -90,38 +89,35 @@ def write_pages(course, assignment, students=None):
 
 
 def find_remarks(course, assignment):
-    """What is to say of the pages that there are, by student.
-
-    A page may be older than marks, comments, notebook or released answers, or hold what was too
-    much as plain text.
-    """
-    exporter, found = FeedbackExporter(config=course.config), {}
+    """Return remarks on existing pages, by student: out of date, or plain text."""
+    exporter, remarks = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
-        kept = read_counting_results(course, assignment)
-        paths = {name: _page_path(course, assignment, name) for name in kept}
+        results = read_counting_results(course, assignment)
+        paths = {name: _page_path(course, assignment, name) for name in results}
         paths = {name: path for name, path in paths.items() if path.is_file()}
-        everyone = query_standings(gradebook, assignment, kept) if paths else {}
+        standings = query_standings(gradebook, assignment, results) if paths else {}
         for name, path in paths.items():
-            content = _page_content(course, assignment, everyone[name], gradebook, kept[name])
+            content = _page_content(course, assignment, standings[name], gradebook, results[name])
             old = not _is_current(path, exporter, *content)
-            said = {"summary.plain_feedback": _is_plain(path), "summary.old_feedback": old}
-            found[name] = [sentence(key) for key, holds in said.items() if holds]
-    return found
+            conditions = {"summary.plain_feedback": _is_plain(path), "summary.old_feedback": old}
+            remarks[name] = [sentence(key) for key, applies in conditions.items() if applies]
+    return remarks
 
 
 def _write_page(course, assignment, standing, gradebook, exporter, result):
     path = _page_path(course, assignment, standing.student)
     nb, resources = _page_content(course, assignment, standing, gradebook, result)
     for name in EXCHANGE_FILES:
-        # A submission that was refused has no copy in autograded/.
+        # A refused submission has no copy in autograded/.
         for folder in (course.submitted, course.autograded):
-            _copy_exchange_file(
-                course, folder / standing.student / assignment / name, path.with_name(name)
-            )
+            place = folder / standing.student / assignment
+            content = safe_files.read(place, name, most=LARGEST_FILE)
+            if content is not None:
+                _write_file(course, path.with_name(name), content)
     if path.is_file() and _is_current(path, exporter, nb, resources):
         return FeedbackPage(standing.student, path, "left", _is_plain(path))
-    made, _ = exporter.from_notebook_node(nb, resources)
-    _write_file(course, path, made.encode())
+    html, _ = exporter.from_notebook_node(nb, resources)
+    _write_file(course, path, html.encode())
     return FeedbackPage(standing.student, path, "written", _is_plain(path))
 
 
@@ -130,14 +126,13 @@ def _page_path(course, assignment, student):
 
 
 def _page_content(course, assignment, standing, gradebook, result):
-    """The notebook that a page is made from, and what goes with it."""
+    """Return the notebook of a page, and its resources."""
     notebook = _notebook_path(course, assignment, standing.student)
     readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
-    of = {"student": standing.student, "assignment": assignment, "notebook": assignment}
-    known = {"gradebook": gradebook, "standing": standing}
-    known |= {"course": course, "kept": result}
-    return nb, {"nbgrader": of | known}
+    names = {"student": standing.student, "assignment": assignment, "notebook": assignment}
+    data = {"gradebook": gradebook, "standing": standing, "course": course, "kept": result}
+    return nb, {"nbgrader": names | data}
 
 
 def _is_current(path, exporter, nb, resources):
@@ -153,13 +148,8 @@ def _notebook_path(course, assignment, student):
     return course.autograded / student / assignment / f"{assignment}.ipynb"
 
 
-def _copy_exchange_file(course, source, target):
-    if (content := safe_files.read(source.parent, source.name, most=LARGEST_FILE)) is not None:
-        _write_file(course, target, content)
-
-
 def _write_file(course, path, content):
-    """Write a file into ``feedback/``: all of it, or nothing."""
+    """Write a whole file into ``feedback/``, or nothing."""
     course.feedback.mkdir(exist_ok=True)
     *folders, name = path.relative_to(course.open_to_group(course.feedback)).parts
     with safe_files.open_below(
@@ -169,7 +159,7 @@ def _write_file(course, path, content):
 
 
 class FeedbackExporter(Exporter):
-    """A graded notebook as a feedback page, by the marks in the gradebook."""
+    """Exports a graded notebook as a feedback page, with the marks in the gradebook."""
 
     output_mimetype = "text/html"
 
@@ -178,71 +168,81 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb, resources=None, **_):
-        """The page, and the resources."""
+        """Return the page, and the resources."""
         nb, resources = self.add_marks(nb, resources)
-        follows = self.hash_inputs(nb, resources)
+        inputs_hash = self.hash_inputs(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
-        made = _load_template().render(
+        page = _load_template().render(
             said=_format_html,
             language=sentence("language"),
             standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
             parts=_make_parts(nb, resources["nbgrader"]["learning"]),
             plain=nb.metadata.roofgrade.plain,
-            follows=follows,
+            follows=inputs_hash,
         )
-        return made, resources
+        return page, resources
 
     def add_marks(self, nb, resources):
-        """A copy of the notebook with all marks and comments in it, and with them the Standing.
+        """Return a copy of the notebook with all marks and comments, and the resources.
 
-        With them goes, once the answers are released, what each cell that is graded teaches: the
-        ``learning`` by grade id, and a model answer with the marks of a paragraph.
+        The resources get the Standing and, once the answers are released, the ``learning`` of each
+        graded cell by grade id. Paragraphs then get their model answer, too.
         """
         nb, resources = copy.deepcopy(nb), self._init_resources(resources)
-        of = resources["nbgrader"]
-        with contextlib.ExitStack() as opened:
-            gradebook = of.get("gradebook") or opened.enter_context(Gradebook(of["db_url"]))
-            if "standing" not in of:
-                alone = query_standings(gradebook, of["assignment"], only=of["student"])
-                of["standing"] = alone[of["student"]]
-            marks = _read_marks(gradebook, of["notebook"], of["assignment"], of["student"])
+        context = resources["nbgrader"]
+        with contextlib.ExitStack() as stack:
+            gradebook = context.get("gradebook") or stack.enter_context(
+                Gradebook(context["db_url"])
+            )
+            if "standing" not in context:
+                standings = query_standings(
+                    gradebook, context["assignment"], only=context["student"]
+                )
+                context["standing"] = standings[context["student"]]
+            marks = _read_marks(
+                gradebook, context["notebook"], context["assignment"], context["student"]
+            )
         for cell in nb.cells:
-            known = cell.metadata.get("nbgrader")
-            name = known.get("grade_id") if isinstance(known, dict) else None
-            if isinstance(known, dict):
-                known.pop("model", None)
+            cell_marks = cell.metadata.get("nbgrader")
+            name = cell_marks.get("grade_id") if isinstance(cell_marks, dict) else None
+            if isinstance(cell_marks, dict):
+                cell_marks.pop("model", None)
             if name in marks:
-                known.update(marks.pop(name))
-            elif isinstance(known, dict) and (known.get("grade") or known.get("solution")):
-                del cell.metadata["nbgrader"]  # the course asked for no such cell
-        if "course" not in of:
-            of["course"] = _find_course(resources["metadata"]["path"])
-            of["kept"] = self._read_results(of["course"], of["assignment"]).get(of["student"])
-        of["learning"] = {}
-        if of["course"] and are_answers_released(of["course"], of["assignment"]):
-            given = read_model_answers(of["course"], of["assignment"])
+                cell_marks.update(marks.pop(name))
+            elif isinstance(cell_marks, dict) and (
+                cell_marks.get("grade") or cell_marks.get("solution")
+            ):
+                del cell.metadata["nbgrader"]  # not a cell of this course
+        if "course" not in context:
+            context["course"] = _find_course(resources["metadata"]["path"])
+            context["kept"] = self._read_results(context["course"], context["assignment"]).get(
+                context["student"]
+            )
+        context["learning"] = {}
+        if context["course"] and are_answers_released(context["course"], context["assignment"]):
+            model_answers = read_model_answers(context["course"], context["assignment"])
             for cell in nb.cells:
-                if _cell_kind(cell, known := cell.metadata.get("nbgrader", {})) == "written":
-                    known["model"] = given.get(known["grade_id"], "")
-            of["learning"] = _collect_learning(nb, of)
+                if _cell_kind(cell, cell_marks := cell.metadata.get("nbgrader", {})) == "written":
+                    cell_marks["model"] = model_answers.get(cell_marks["grade_id"], "")
+            context["learning"] = _collect_learning(nb, context)
         return nb, resources
 
-    @functools.cache  # noqa: B019  an exporter lives as long as a run
+    @functools.cache  # noqa: B019  an exporter lives only as long as a run
     def _read_results(self, course, assignment):
         return read_counting_results(course, assignment) if course else {}
 
     def hash_inputs(self, nb, resources):
-        """The hash of all that a page is made of."""
+        """Return the hash of everything a page is made of."""
         template = [TEMPLATE.read_text(encoding="utf-8"), *page_templates.read_sources()]
         standing = asdict(resources["nbgrader"]["standing"])
-        said = [
+        sentences = [
             {key: text for key, text in table.templates().items() if key.startswith(SENTENCE_KEYS)}
             for table in (sentence, check_sentence)
         ]
-        learning = {name: vars(each) for name, each in resources["nbgrader"]["learning"].items()}
-        made_of = [nbformat.writes(nb), standing, template, said, learning]
-        return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()
+        learning = resources["nbgrader"]["learning"]
+        inputs = [nbformat.writes(nb), standing, template, sentences, learning]
+        return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 
 @functools.cache
@@ -253,83 +253,75 @@ def _load_template():
 
 
 def _format_html(name, **fields):
-    """A sentence as HTML: its fields are escaped, unless they are HTML themselves."""
+    """Return a sentence as HTML; fields are escaped unless they are HTML."""
     return Markup(sentence.templates()[f"feedback.{name}"]).format(**fields)
 
 
 def _read_marks(gradebook, notebook, assignment, student):
-    """What the gradebook says of each cell that a student filled or got points for, by grade id."""
-    found = {}
+    """Return the gradebook's marks and comments of each cell, by grade id."""
+    marks = {}
     with contextlib.suppress(MissingEntry):
         submission = gradebook.find_submission_notebook(notebook, assignment, student)
         for grade in submission.grades:
             unread = grade.max_score if grade.needs_manual_grade else 0.0
-            found[grade.name] = {
-                "score": grade.score,
-                "points": grade.max_score,
-                "unread_points": unread,
+            marks[grade.name] = {
+                "score": grade.score, "points": grade.max_score, "unread_points": unread,
                 "by_hand": grade.manual_score is not None,
-            }
+            }  # fmt: skip
         for comment in submission.comments:
-            # nbgrader's own remark on an empty answer says less than the check's.
-            found.setdefault(comment.name, {})["comment"] = comment.manual_comment or ""
-    return found
+            # Only manual comments: nbgrader's remark on empty answers says less than the check.
+            marks.setdefault(comment.name, {})["comment"] = comment.manual_comment or ""
+    return marks
 
 
 def _find_course(path):
-    """The course in which a path lies, as nbgrader hands it on; None outside one."""
+    """Return the course that contains a path; None outside one."""
     place = Path(path).absolute()
-    roots = (each for each in (place, *place.parents) if (each / SETTINGS_FILE).is_file())
+    roots = (root for root in (place, *place.parents) if (root / SETTINGS_FILE).is_file())
     return next(map(Course, roots), None)
 
 
-@dataclass(frozen=True)
-class _Learning:
-    """What a graded cell teaches: the value that was judged, the way to the answer, the lecture."""
+def _collect_learning(nb, context):
+    """Return each graded cell's judged value, explained answer and lecture section.
 
-    value: str = ""
-    explained: str = ""
-    lesson: str = ""
-    address: str = ""
-
-
-def _collect_learning(nb, of):
-    """What each graded cell teaches, by grade id; the way is open where points were lost.
-
-    The figures are those of the student, where the question has such.
+    They go by grade id. The explanation uses the student's figures, and is open if points were
+    lost.
     """
-    links, kept, found = _find_lectures(of["course"], of["assignment"]), of["kept"], {}
+    links, result, learning = (
+        _find_lectures(context["course"], context["assignment"]),
+        context["kept"],
+        {},
+    )
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
         kind, name = _cell_kind(cell, marks), marks.get("grade_id")
         if kind not in ("check", "written"):
             continue
-        asks = question_call(cell.source) if kind == "check" else None
-        way = value = ""
-        if question := asks and load_questions().get(asks.question):
-            if asks.me:
-                question = find_variant(asks.question, of["student"])
+        call = question_call(cell.source) if kind == "check" else None
+        explained = value = ""
+        if question := call and load_questions().get(call.question):
+            if call.me:
+                question = find_variant(call.question, context["student"])
             lost = marks.get("score", 0) < marks.get("points", 0)
-            way = explain_answer(question, is_open=lost)
-            judged = kept.answers.get(name) if kept else None
-            value = judged.given if judged and judged.question == asks.question else ""
-        link = links.get(name, page_templates.Link(""))
-        found[name] = _Learning(value, way, link.words, link.address)
-    return found
+            explained = explain_answer(question, is_open=lost)
+            judged = result.answers.get(name) if result else None
+            value = judged.given if judged and judged.question == call.question else ""
+        lesson = asdict(links.get(name, page_templates.Link("")))
+        learning[name] = {"value": value, "explained": explained, "lesson": lesson}
+    return learning
 
 
 def _find_lectures(course, assignment):
-    """The lecture's section that teaches what a graded cell asks, by the cell's id."""
+    """Return links to the lecture sections that teach graded cells, by cell id."""
     if not (course.root / INDEX).is_file():
         return {}
     contents = Contents(course.root)
-    sets = (each for each in contents.sets if each.id == assignment)
-    asks = (each for found in sets for each in found.questions if each.lesson)
-    return {each.cell: page_templates.link_on_site(contents, each.lesson) for each in asks}
+    questions = [q for found in contents.sets if found.id == assignment for q in found.questions]
+    return {q.cell: page_templates.link_on_site(contents, q.lesson) for q in questions if q.lesson}
 
 
 def _make_parts(nb, learning):
-    """The cells as the template shows them."""
+    """Return the cells for the template."""
     parts, heading = [], ""
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
@@ -342,7 +334,7 @@ def _make_parts(nb, learning):
                 "marks": marks,
                 "comment": Markup(marks.get("comment", "")),
                 "source": Markup(cell.source),
-                "outputs": [Markup(each.data["text/html"]) for each in cell.get("outputs", [])],
+                "outputs": [Markup(output.data["text/html"]) for output in cell.get("outputs", [])],
                 "model": Markup(marks.get("model", "")),
                 "learning": learning.get(marks.get("grade_id")),
                 "code": cell.cell_type == "code",

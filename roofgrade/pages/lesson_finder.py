@@ -1,9 +1,8 @@
-"""Which cell of a lecture teaches against a mistake in a problem set.
+"""Finds the lecture cell that addresses a mistake in a problem set.
 
-course/lessons.toml names a cell for the mistakes that can be made anywhere. A step that can go
-wrong in few of the lectures' questions is taught at the check of one of them, which tells the slip.
-For the rest course/coverage.toml says which cells teach what a question asks, and
-course/lessons.toml does for the questions that it does not list.
+course/lessons.toml names a cell for mistakes that can be made anywhere. A step that can go wrong in
+only a few of the lectures' questions is taught at the check of one of them. For the rest,
+course/coverage.toml and then course/lessons.toml say which cell teaches a question.
 """
 
 import functools
@@ -15,50 +14,48 @@ from roofcheck.cells import question_calls_in_text
 from roofcheck.tables.catalogue import load_questions
 from roofgrade.common.sentences import sentence
 
-# A step that can go wrong in more questions of the lectures than this is taught by no single one.
+# No single lecture question teaches a step that can go wrong in more of them than this.
 FEW_QUESTIONS = 4
 
 
 class LessonFinder:
-    """The lecture cells of the course in a folder; none where it holds no lectures."""
+    """The lecture cells of a course folder; none if it has no lectures."""
 
     def __init__(self, root):
         texts = sorted((Path(root) / "course/text").glob("*.md"))
-        # A question that is guessed and then checked is taught at the check.
+        # If a question is predicted and then checked, the check comes last and counts.
         self._checked = {
-            found.question: cell
+            call.question: cell
             for path in texts
-            for cell, found in question_calls_in_text(path.read_text(encoding="utf-8"))
-            if found.call in ("check", "predict") and found.question.startswith("l")
+            for cell, call in question_calls_in_text(path.read_text(encoding="utf-8"))
+            if call.call in ("check", "predict") and call.question.startswith("l")
         }
         self._topics = _read_toml(Path(root) / "course/coverage.toml")
-        by_hand = _read_toml(Path(root) / "course/lessons.toml")
-        self._anywhere = by_hand.get("anywhere", {})
+        lessons = _read_toml(Path(root) / "course/lessons.toml")
+        self._anywhere = lessons.get("anywhere", {})
         for pattern in self._anywhere:
             _check_pattern(pattern)
-        self._questions = by_hand.get("questions", {})
+        self._questions = lessons.get("questions", {})
 
     def find_cell(self, question, slip=""):
-        """The id of the cell that teaches against a slip in a question; "" if none is known."""
+        """Return the id of the cell that addresses a mistake in a question, or ""."""
         if not self._checked:
             return ""
         step = slip.split(" and ")[0]
         for pattern, cell in self._anywhere.items() if find_steps(question) else ():
             if re.search(pattern, step):
                 return cell
-        # An option of a choice is no step, though one may be named like it.
-        told = [
-            other for other in self._checked if step in find_steps(other) and find_steps(question)
-        ]
-        if 0 < len(told) <= FEW_QUESTIONS:
-            alike = max(told, key=lambda other: len(find_steps(other) & find_steps(question)))
-            return self._checked[alike]
+        # An option of a choice is not a step, even if it has the same name.
+        steps = find_steps(question)
+        similar = [checked for checked in self._checked if steps and step in find_steps(checked)]
+        if 0 < len(similar) <= FEW_QUESTIONS:
+            return self._checked[max(similar, key=lambda other: len(find_steps(other) & steps))]
         return next(self._find_covering(question), self._questions.get(question, ""))
 
     def _find_covering(self, question):
-        for where in (where for topic in self._topics.values() for where in topic.values()):
-            if question in where:
-                yield from (cell for cell in where if re.match(r"l\d\d-", cell))
+        for cells in (cells for topic in self._topics.values() for cells in topic.values()):
+            if question in cells:
+                yield from (cell for cell in cells if re.match(r"l\d\d-", cell))
 
 
 def _check_pattern(pattern):
@@ -74,7 +71,7 @@ def _read_toml(path):
 
 @functools.cache
 def find_steps(question_id):
-    """The names of the steps of a question that can go wrong; none of one that there is not."""
+    """Return the names of a question's steps that can go wrong; none for an unknown question."""
     question = load_questions().get(question_id)
     return frozenset(_step_names(question)) if question else frozenset()
 
@@ -82,6 +79,8 @@ def find_steps(question_id):
 def _step_names(question):
     for part in getattr(question, "parts", {}).values():
         yield from _step_names(part)
-    known = getattr(question, "known_slips", None)
-    for slips in known.values() if isinstance(known, dict) else filter(None, [known]):
+    slips_by_part = getattr(question, "known_slips", None)
+    for slips in (
+        slips_by_part.values() if isinstance(slips_by_part, dict) else filter(None, [slips_by_part])
+    ):
         yield from (slip.names[0] for slip in [*slips.steps, *slips.single_changes])

@@ -1,9 +1,8 @@
-"""A graded notebook as ready HTML, with nothing left in it that could harm a page which shows it.
+"""Renders a graded notebook as HTML that cannot harm the page it is shown on.
 
-The notebook is made anew: of each cell its text, of its outputs what a page can show, of its
-metadata what a page needs. Formgrader's pages and the feedback are both made of it, and only put
-its pieces in their places. All that reads what a student wrote happens in a process of its own,
-within bounds; what exceeds them is shown as plain text instead.
+It builds a new notebook with each cell's text, the outputs and the metadata that a page needs, from
+which both Formgrader's pages and feedback are made. A process of its own, with limits, reads the
+student's content. Content beyond the limits becomes plain text.
 """
 
 import base64
@@ -39,63 +38,59 @@ SVG, IMAGE_KINDS = "image/svg+xml", ("image/png", "image/jpeg")
 TEXT_KINDS = ("text/plain", "text/markdown", "text/latex", "text/html")
 SHOWN_KINDS = (*TEXT_KINDS, SVG, *IMAGE_KINDS)
 NEEDS_SCRIPT = ("application/javascript", "application/vnd.jupyter.widget-view+json")
-# The most characters of an error, counted from its end, and of what is said of a whole notebook.
+# Limits of characters: an error, counted from its end, and the remarks on a whole notebook.
 LONGEST_ERROR, LONGEST_REASON = 20_000, 2_000
-# What a piece of a page costs beside its characters, and each tag in it: who reads the page makes
-# an object of every one.
+# The cost of each piece of a page, and of each tag, on top of its characters: a browser creates an
+# object for each.
 PIECE_COST, TAG_COST = 300, 20
-# A sign takes at most as many in HTML.
-WIDEST_SIGN = 6
+WIDEST_SIGN = 6  # characters of HTML for one sign
 
 
 class Cleaning(Preprocessor):
-    """Rebuild a notebook as HTML: the source of each cell, and each output as ``text/html``."""
+    """Rebuilds a notebook as HTML: the source of each cell, and each output as ``text/html``."""
 
-    cell_bytes = Integer(200_000, help="The most of a cell's outputs that a page shows.").tag(
-        config=True
-    )
-    page_bytes = Integer(2_000_000, help="The most of all that a page shows.").tag(config=True)
-    markup_bytes = Integer(
-        200_000, help="The most of all HTML, Markdown and code that is parsed for a page."
-    ).tag(config=True)
-    seconds = Float(5.0, help="The most time that rendering a notebook takes.").tag(config=True)
-    schemes = Bool(True, help="Whether rubrics and model answers are shown.").tag(config=True)
+    cell_bytes = Integer(200_000, help="Limit of a cell's outputs.").tag(config=True)
+    page_bytes = Integer(2_000_000, help="Limit of a page.").tag(config=True)
+    markup_bytes = Integer(200_000, help="Limit of markup and code to parse.").tag(config=True)
+    seconds = Float(5.0, help="Limit of the time to render a notebook.").tag(config=True)
+    schemes = Bool(True, help="Whether to show rubrics and model answers.").tag(config=True)
 
     def preprocess(self, nb, resources):
-        """The same cells in a new notebook; ``metadata.roofgrade`` has what is said of all.
+        """Return the cells in a new notebook, with remarks in ``metadata.roofgrade``.
 
-        That is ``reason`` and ``flagged``, as the grader gave them, and ``plain``: whether what the
-        student wrote was too much to render. Without any cell it is never too much.
+        These are the grader's ``reason`` and ``flagged``, and ``plain``: whether the student's
+        content was too much to render. A notebook without cells never is.
         """
         warm_up_parsers()
-        for plainly, cells in ((False, nb.cells), (True, nb.cells), (True, [])):
+        for is_plain, cells in ((False, nb.cells), (True, nb.cells), (True, [])):
             with contextlib.suppress(LimitExceededError):
-                made = call_in_fork(
-                    _PageBuilder(self, plainly).build, nb, cells, seconds=self.seconds
+                notebook = call_in_fork(
+                    _PageBuilder(self, is_plain).build, nb, cells, seconds=self.seconds
                 )
-                return from_dict(made), resources
+                return from_dict(notebook), resources
         raise LimitExceededError
 
 
 def pass_through(source, **_):
-    """What ``Cleaning`` made, for the filters of nbconvert's templates: there is nothing to do."""
+    """Return the source unchanged: nbconvert's templates apply this filter to clean HTML."""
     return source
 
 
 class _PageBuilder:
-    """One page being made: how much room is left on it."""
+    """Builds one page, and tracks the room left on it."""
 
-    def __init__(self, settings, plainly):
-        self._settings, self._is_plain = settings, plainly
+    def __init__(self, settings, is_plain):
+        self._settings, self._is_plain = settings, is_plain
         self._room_left, self._characters_read = settings.page_bytes, 0
 
     def build(self, nb, cells):
-        """The new notebook as plain data, with these of its cells."""
+        """Return the new notebook with these cells, as plain data."""
         if not self._settings.schemes:
             _clear_schemes(cells)
-        made = [_make_frame(cell, place) for place, cell in enumerate(cells)]
-        pairs = [*zip(cells, made, strict=True)]
-        # What the course and who marks say goes first: nothing of a student's may crowd it out.
+        frames = [_make_frame(cell, place) for place, cell in enumerate(cells)]
+        pairs = [*zip(cells, frames, strict=True)]
+        # The course's texts, checks and comments go first, so that students' content can't use up
+        # their room.
         self._renders = True
         for cell, new in pairs:
             if _is_locked(cell):
@@ -103,13 +98,11 @@ class _PageBuilder:
             if _is_check(cell):
                 new["outputs"] = self._render_outputs(cell)
         self._renders = not self._is_plain
-        for new in made:
-            if comment := new["metadata"].get("nbgrader", {}).get("comment"):
-                new["metadata"]["nbgrader"]["comment"] = self._render_or_quote(
-                    clean_markdown, comment
-                )
-            if model := new["metadata"].get("nbgrader", {}).get("model"):
-                new["metadata"]["nbgrader"]["model"] = self._render_or_quote(clean_markdown, model)
+        for new in frames:
+            marks = new["metadata"].get("nbgrader", {})
+            for name in ("comment", "model"):
+                if text := marks.get(name):
+                    marks[name] = self._render_or_quote(clean_markdown, text)
         for cell, new in pairs:
             if not _is_locked(cell):
                 new["source"] = self._render_source(cell)
@@ -117,9 +110,9 @@ class _PageBuilder:
             if cell.cell_type == "code" and not _is_check(cell):
                 new["outputs"] = self._render_outputs(cell)
         language = {"name": "python", "pygments_lexer": "python3"}
-        said = _clean_remarks(nb.metadata.get("roofgrade")) | {"plain": self._is_plain}
-        metadata = {"language_info": language, "roofgrade": said}
-        return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": made}
+        remarks = _clean_remarks(nb.metadata.get("roofgrade")) | {"plain": self._is_plain}
+        metadata = {"language_info": language, "roofgrade": remarks}
+        return {"nbformat": 4, "nbformat_minor": 5, "metadata": metadata, "cells": frames}
 
     def _render_source(self, cell):
         source = _to_text(cell.get("source", ""))
@@ -131,15 +124,15 @@ class _PageBuilder:
         return self._render_or_quote(clean_markdown, source, attachments)
 
     def _render_outputs(self, cell):
-        """The outputs that fit on the page, and a line about those that do not."""
+        """Render the outputs that fit on the page, and a line about the others."""
         self._begin_piece(self._settings.cell_bytes)
-        found = [self._render_output(output) for output in cell.get("outputs", [])]
+        pieces = [self._render_output(output) for output in cell.get("outputs", [])]
         if self._missing:
-            found.append(quote_text(sentence("pages.cut", count=self._missing)))
+            pieces.append(quote_text(sentence("pages.cut", count=self._missing)))
         return [
-            {"output_type": "display_data", "data": {"text/html": each}, "metadata": {}}
-            for each in found
-            if each
+            {"output_type": "display_data", "data": {"text/html": piece}, "metadata": {}}
+            for piece in pieces
+            if piece
         ]
 
     def _render_output(self, output):
@@ -152,19 +145,21 @@ class _PageBuilder:
             return self._fit_text(_strip_colours(lines[-LONGEST_ERROR:]), "error")
         return self._render_data(output.get("data", {}), output)
 
-    def _render_data(self, found, output):
-        """The best of the forms that a page can show."""
+    def _render_data(self, formats, output):
+        """Render the best format that a page can show."""
         data = {
-            kind: _to_text(found[kind]) for kind in SHOWN_KINDS if isinstance(found.get(kind), str)
+            kind: _to_text(formats[kind])
+            for kind in SHOWN_KINDS
+            if isinstance(formats.get(kind), str)
         }
         for kind in ("text/html", "text/markdown", "text/latex"):
             if self._renders and kind in data:
                 render = clean_html if kind == "text/html" else clean_markdown
-                made = self._try_render(render, data[kind])
-                made = self._fit_text(data[kind]) if made is None else made
-                # HTML that only a script fills has nothing to show.
-                if re.sub(r"<(?!img)[^>]*>|\s", "", made):
-                    return made
+                piece = self._try_render(render, data[kind])
+                piece = self._fit_text(data[kind]) if piece is None else piece
+                # Skip HTML that stays empty without a script.
+                if re.sub(r"<(?!img)[^>]*>|\s", "", piece):
+                    return piece
         if SVG in data and is_simple_drawing(data[SVG]):
             svg = base64.b64encode(data[SVG].encode()).decode()
             return self._render_picture(SVG, svg, output)
@@ -174,59 +169,59 @@ class _PageBuilder:
         text = next((data[kind] for kind in TEXT_KINDS if kind in data), "")
         if SVG in data:
             text = f"{text}\n{sentence('pages.drawing')}".strip()
-        elif not text or any(kind in found for kind in NEEDS_SCRIPT):
+        elif not text or any(kind in formats for kind in NEEDS_SCRIPT):
             text = f"{text}\n{sentence('pages.silent')}".strip()
         return self._fit_text(text)
 
     def _render_picture(self, kind, data, output):
-        known = output.get("metadata", {}).get(kind, {})
-        alt = known.get("alt") if isinstance(known, dict) else None
+        metadata = output.get("metadata", {}).get(kind, {})
+        alt = metadata.get("alt") if isinstance(metadata, dict) else None
         alt = _to_text(alt)[:1_000] if isinstance(alt, str) else sentence("feedback.figure")
-        made = f'<img alt="{html.escape(alt)}" src="data:{kind};base64,{data}">'
-        if self._take_room(made):
-            return made
+        piece = f'<img alt="{html.escape(alt)}" src="data:{kind};base64,{data}">'
+        if self._take_room(piece):
+            return piece
         self._missing += len(data)
         return ""
 
     def _render_or_quote(self, render, source, *more):
-        """A text rendered, or as it stands where that is too much."""
+        """Render a text, or quote it if that is too much."""
         self._begin_piece(self._room_left)
-        made = self._try_render(render, source, *more)
-        return self._quote_text(source) if made is None else made
+        piece = self._try_render(render, source, *more)
+        return self._quote_text(source) if piece is None else piece
 
     def _try_render(self, render, source, *more):
-        """The HTML of a text, or None where there is too much to parse or to show."""
+        """Render a text as HTML; None if there is too much to parse or to show."""
         self._characters_read += len(source)
         if not self._renders or self._characters_read > self._settings.markup_bytes:
             return None
-        made = render(source, *more)
-        return made if self._take_room(made) else None
+        piece = render(source, *more)
+        return piece if self._take_room(piece) else None
 
     def _quote_text(self, source):
         self._begin_piece(self._room_left)
-        made = self._fit_text(source)
+        piece = self._fit_text(source)
         if self._missing:
-            shown = {"most": len(source) - self._missing, "count": len(source)}
-            made += quote_text(sentence("pages.cut_text", **shown))
-        return made
+            counts = {"most": len(source) - self._missing, "count": len(source)}
+            piece += quote_text(sentence("pages.cut_text", **counts))
+        return piece
 
     def _fit_text(self, text, kind=""):
-        """As much of a text as there is room for."""
+        """Quote as much of a text as there is room for."""
         room = max(0, self._room_left - self._floor - 2 * PIECE_COST)
-        shown = text[:room]
-        if len(html.escape(shown)) > room:
-            shown = shown[: room // WIDEST_SIGN]
-        self._missing += len(text) - len(shown)
-        made = f"<pre class='{kind}'>{html.escape(shown)}</pre>" if kind else quote_text(shown)
-        return made if self._take_room(made) else ""
+        start = text[:room]
+        if len(html.escape(start)) > room:
+            start = start[: room // WIDEST_SIGN]
+        self._missing += len(text) - len(start)
+        piece = f"<pre class='{kind}'>{html.escape(start)}</pre>" if kind else quote_text(start)
+        return piece if self._take_room(piece) else ""
 
     def _begin_piece(self, most):
-        """Begin with a cell's source, or its outputs, of which there may be so much."""
+        """Begin a piece that may take this much room."""
         self._missing, self._floor = 0, max(0, self._room_left - most)
 
-    def _take_room(self, made):
-        """Whether there is room for a piece of the page; if so, it is taken."""
-        cost = PIECE_COST + len(made) + TAG_COST * made.count("<")
+    def _take_room(self, piece):
+        """Take the room for a piece if there is enough, and return whether there was."""
+        cost = PIECE_COST + len(piece) + TAG_COST * piece.count("<")
         if cost > self._room_left - self._floor:
             return False
         self._room_left -= cost
@@ -234,38 +229,38 @@ class _PageBuilder:
 
 
 def _make_frame(cell, place):
-    """A cell without its text: what it is, and what nbgrader knows of it."""
+    """Return a cell without its text: its type, id and marks."""
     kind = "code" if cell.cell_type == "code" else "markdown"
-    known = str(cell.get("id", ""))
+    cell_id = str(cell.get("id", ""))
     metadata = {}
     if marks := _clean_marks(cell.get("metadata", {}).get("nbgrader", {})):
         metadata["nbgrader"] = marks
-    if kind == "markdown" and _is_locked(cell) and (found := HEADING.search(cell.source)):
-        metadata["heading"] = found[1]
-    new = {"cell_type": kind, "id": known if NAME.fullmatch(known) else f"cell-{place}"}
-    more = {"outputs": [], "execution_count": None} if kind == "code" else {}
-    return new | {"metadata": metadata, **more}
+    if kind == "markdown" and _is_locked(cell) and (match := HEADING.search(cell.source)):
+        metadata["heading"] = match[1]
+    new = {"cell_type": kind, "id": cell_id if NAME.fullmatch(cell_id) else f"cell-{place}"}
+    fields = {"outputs": [], "execution_count": None} if kind == "code" else {}
+    return new | {"metadata": metadata, **fields}
 
 
 def _clean_marks(marks):
-    """What nbgrader knows of a cell; each value has the type that it should have."""
+    """Return nbgrader's marks of a cell, each with the type it should have."""
     if not isinstance(marks, dict) or not NAME.fullmatch(str(marks.get("grade_id", ""))):
         return {}
-    kept = {name: marks.get(name) is True for name in FLAGS}
+    clean = {name: marks.get(name) is True for name in FLAGS}
     for name in NUMBERS:
         value = marks.get(name, 0)
         fits = isinstance(value, int | float) and math.isfinite(value)
-        kept[name] = float(value) if fits else 0.0
+        clean[name] = float(value) if fits else 0.0
     for name in ("comment", "model"):
         if isinstance(marks.get(name), str):
-            kept[name] = _to_text(marks[name])
-    return kept | {"grade_id": marks["grade_id"], "by_hand": marks.get("by_hand") is True}
+            clean[name] = _to_text(marks[name])
+    return clean | {"grade_id": marks["grade_id"], "by_hand": marks.get("by_hand") is True}
 
 
-def _clean_remarks(known):
-    """What the grader says of the whole notebook, as text that can be shown."""
-    known = known if isinstance(known, dict) else {}
-    reason, flagged = known.get("reason"), known.get("flagged")
+def _clean_remarks(remarks):
+    """Return the grader's remarks on the notebook as printable text."""
+    remarks = remarks if isinstance(remarks, dict) else {}
+    reason, flagged = remarks.get("reason"), remarks.get("flagged")
     reason = _to_text(reason)[:LONGEST_REASON] if isinstance(reason, str) else ""
     flagged = flagged if isinstance(flagged, list) else []
     return {
@@ -275,26 +270,26 @@ def _clean_remarks(known):
 
 
 def _clear_schemes(cells):
-    """Take rubrics and model answers out of cells."""
+    """Remove rubrics and model answers from cells."""
     clear = ClearMarkScheme(enforce_metadata=False, check_attachment_leakage=False)
     for cell in cells:
         try:
             clear.preprocess_cell(cell, {}, 0)
-        except RuntimeError:  # a student wrote these words in an order that makes no scheme
+        except RuntimeError:  # a student wrote the marks of a scheme in the wrong order
             cell.source = cell.source.partition(SCHEME_BEGIN)[0]
 
 
 def _choose_attachments(attachments, most):
-    """Those pictures that a page can show, of at most so many characters in all."""
-    kept = {}
+    """Return the pictures that a page can show, up to ``most`` characters."""
+    chosen = {}
     for name, bundle in attachments.items():
         for kind in IMAGE_KINDS:
             data = bundle.get(kind, "") if isinstance(bundle, dict) else ""
             if isinstance(data, str) and 0 < len(data) <= most and BASE64.fullmatch(data):
                 most -= len(data)
-                kept[_to_text(name)] = {kind: data}
+                chosen[_to_text(name)] = {kind: data}
                 break
-    return kept
+    return chosen
 
 
 def _is_locked(cell):
@@ -303,12 +298,12 @@ def _is_locked(cell):
 
 
 def _is_check(cell):
-    """Whether the grader wrote its outputs, and not the student's process."""
+    """Whether the grader wrote the cell's outputs, not the student's process."""
     return _is_locked(cell) and cell.metadata.nbgrader.get("grade") and cell.cell_type == "code"
 
 
 def _strip_colours(value):
-    """Text without a terminal's colours: some of them cannot be seen on paper."""
+    """Remove a terminal's colours: some are unreadable on paper."""
     return strip_ansi(_to_text(value))
 
 

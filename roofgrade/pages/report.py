@@ -1,7 +1,6 @@
-"""What a class got wrong in one set: by question and by slip, and which lecture cells teach it.
+"""Reports what a class got wrong in one set, by question and by mistake, with lecture cells.
 
-It goes by the kept results, so by what the checks said when the set was graded last; a refused
-submission counts nowhere.
+It uses the kept results, so the messages of the last run. Refused submissions don't count.
 """
 
 import io
@@ -33,10 +32,10 @@ PICTURES = (".png", ".svg")
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """One question: how many answers came to what, how many made which slip, where each is taught.
+    """One question: the counts of its answers, its known mistakes, and the lessons on them.
 
-    ``counts`` has each of right, partly, slip (one that is known), wrong (none known) and missing;
-    ``slips`` go by how many made them. An answer that is half right can be a slip too.
+    ``counts`` has each of right, partly, slip (a known mistake), wrong (unexplained) and missing;
+    ``slips`` go by frequency. A partly right answer can be a slip, too.
     """
 
     question: str
@@ -46,11 +45,11 @@ class QuestionRow:
 
     @property
     def answers(self):
-        """How many students' submissions asked for an answer."""
+        """The number of submissions that were asked for an answer."""
         return sum(self.counts.values())
 
     def share(self, state):
-        """The share of a state, from 0 to 1."""
+        """Return the share of a state, from 0 to 1."""
         return self.counts[state] / self.answers
 
 
@@ -79,7 +78,7 @@ class Report:
         return f"{counts}\n\n{format_text_table(head, [''] * len(head), slips)}"
 
     def draw(self):
-        """A bar a question, stacked by what the answers came to; the commonest slip beside it."""
+        """Draw one bar per question, split by state, with the most common mistake next to it."""
         figure = Figure(figsize=(9, 1.2 + 0.42 * len(self.rows)), layout="constrained")
         ax = figure.subplots()
         places = range(len(self.rows))[::-1]
@@ -92,13 +91,11 @@ class Report:
             )  # fmt: skip
             left = [before + width for before, width in zip(left, widths, strict=True)]
         for place, row in zip(places, self.rows, strict=True):
-            told = [
-                sentence("report.commonest", slip=slip, count=n) for slip, n in row.slips.items()
-            ]
-            ax.annotate(
-                "".join(told[:1]), (100, place), (5, 0), textcoords="offset points", va="center",
-                fontsize=9, annotation_clip=False,
-            )  # fmt: skip
+            for slip, count in list(row.slips.items())[:1]:
+                ax.annotate(
+                    sentence("report.commonest", slip=slip, count=count), (100, place), (5, 0),
+                    textcoords="offset points", va="center", fontsize=9, annotation_clip=False,
+                )  # fmt: skip
         ax.set_yticks(places, [row.question for row in self.rows])
         ax.tick_params(axis="y", length=0)
         ax.set(xlim=(0, 100), xlabel=sentence("report.axis"))
@@ -107,24 +104,24 @@ class Report:
         return figure
 
     def save(self, folder):
-        """Write the picture as PNG and SVG into a folder; their paths."""
-        figure, made = self.draw(), []
+        """Write the picture as PNG and SVG into a folder, and return their paths."""
+        figure, paths = self.draw(), []
         for kind in PICTURES:
             path = Path(folder) / f"{self.assignment}-report{kind}"
             path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(drawn := io.BytesIO(), format=kind[1:], dpi=144)
-            with safe_files.open_below(path.parent) as place:
-                safe_files.write(place, path.name, drawn.getvalue(), 0o644)
-            made.append(path)
-        return made
+            figure.savefig(picture := io.BytesIO(), format=kind[1:], dpi=144)
+            with safe_files.open_below(path.parent) as opened:
+                safe_files.write(opened, path.name, picture.getvalue(), 0o644)
+            paths.append(path)
+        return paths
 
 
 def make_report(course, assignment):
-    """The Report of a set. Raises ValueError if no result of it with answers has been kept."""
+    """Return the Report of a set. Raises ValueError if no result of it with answers is kept."""
     answers = {}
     for result in read_counting_results(course, assignment).values():
         for answer in result.answers.values():
-            if answer.reply is not None or answer.slips:  # else a crash left it unjudged
+            if answer.reply is not None or answer.slips:  # otherwise a crash left it unjudged
                 answers.setdefault(answer.question, []).append(answer)
     if not answers:
         where = course.grading / assignment
@@ -135,18 +132,12 @@ def make_report(course, assignment):
 
 def _make_row(question, answers, lessons):
     counts = Counter(map(_classify_answer, answers))
-    # A function that is still empty returns nothing: that is no slip, but no answer.
-    tried = [
-        answer for answer in answers if answer.credit < 1 and _classify_answer(answer) != MISSING
-    ]
-    made = Counter(slip for answer in tried for slip in set(answer.slips))
-    slips = dict(sorted(made.items(), key=lambda item: (-item[1], item[0])))
-    return QuestionRow(
-        question,
-        {state: counts[state] for state in STYLES},
-        slips,
-        {slip: lessons.find_cell(question, slip) for slip in slips},
-    )
+    # A function that is still empty is a missing answer, not a mistake.
+    wrong = [a for a in answers if a.credit < 1 and _classify_answer(a) != MISSING]
+    frequencies = Counter(slip for answer in wrong for slip in set(answer.slips))
+    slips = dict(sorted(frequencies.items(), key=lambda item: (-item[1], item[0])))
+    cells = {slip: lessons.find_cell(question, slip) for slip in slips}
+    return QuestionRow(question, {state: counts[state] for state in STYLES}, slips, cells)
 
 
 def _classify_answer(answer):

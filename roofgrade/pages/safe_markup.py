@@ -1,7 +1,7 @@
-"""What students write, as HTML that can neither run, load nor overlay: Markdown, HTML, TeX, code.
+"""Renders students' Markdown, HTML, TeX and code as HTML that cannot run, load or cover anything.
 
-An allow-list decides: what it does not name is left out. Formulas become MathML, so that no page
-needs a script for them.
+An allow-list decides; everything else is left out. Formulas become MathML, so no page needs a
+script for them.
 """
 
 import functools
@@ -18,10 +18,10 @@ from pygments.lexers import PythonLexer
 
 from roofgrade.common.sentences import sentence
 
-# The most characters of a text: hostile nesting takes time that grows with their square.
+# Limit of characters in a text: hostile nesting takes time that grows with their square.
 LONGEST = 30_000
 LONGEST_FORMULA = 2_000
-# The most characters of a line whose code is coloured: the lexer takes time as their square.
+# Limit of characters in a coloured line: the lexer's time grows with their square, too.
 LONGEST_LINE = 500
 LEXER, FORMATTER = PythonLexer(), HtmlFormatter()
 
@@ -35,7 +35,6 @@ TAGS = _split_set(
     "figure h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong "
     "sub summary sup table tbody td tfoot th thead tr u ul var"
 )
-# What formulas are made of.
 MATH_TAGS = _split_set(
     "math mfrac mi mn mo mover mphantom mroot mrow mspace msqrt mstyle msub msubsup msup "
     "mtable mtd mtext mtr munder munderover"
@@ -55,7 +54,7 @@ ATTRIBUTES = {
     "th": {"colspan", "rowspan", "scope"},
     **dict.fromkeys(MATH_TAGS, MATH_ATTRIBUTES),
 }
-# There is no position, margin or size among these, so what a student writes stays in its place.
+# Position, margin and size are excluded, so that students' content cannot cover other parts.
 STYLE_PROPERTIES = _split_set(
     "background-color border-left color font-style font-weight padding text-align"
 )
@@ -67,12 +66,12 @@ ADDRESS_PATTERNS = {
 
 
 def clean_html(source):
-    """HTML without all that the allow-list does not know."""
+    """Return HTML with only what the allow-list contains."""
     return _cut_text(source) if len(source) > LONGEST else CLEANER.clean(source)
 
 
 def clean_markdown(source, attachments=None):
-    """Markdown as clean HTML; what cannot be rendered stays as text.
+    """Render Markdown as clean HTML; text that cannot be rendered is quoted.
 
     Each of the ``attachments``, as nbformat has them, is shown once.
     """
@@ -88,7 +87,7 @@ def clean_markdown(source, attachments=None):
 
 
 def highlight_code(source):
-    """Python as HTML, in colours unless it is long."""
+    """Render Python as HTML, in colours unless it is long."""
     if len(source) > LONGEST or any(len(line) > LONGEST_LINE for line in source.split("\n")):
         return f'<div class="highlight">{quote_text(source)}</div>'
     return highlight(source, LEXER, FORMATTER)
@@ -96,19 +95,19 @@ def highlight_code(source):
 
 @functools.cache
 def warm_up_parsers():
-    """Make the parsers ready once, and not in every process that is forked from this one."""
+    """Load the parsers once, rather than in every process forked from this one."""
     clean_markdown("| *a* |\n|-|\n| $x^2$ |")
     highlight_code("x = 1")
 
 
 def quote_text(text):
-    """Text as it stands, in HTML."""
+    """Return text as preformatted HTML."""
     return f"<pre>{html.escape(text)}</pre>"
 
 
 def _cut_text(source):
-    said = sentence("pages.cut_text", most=LONGEST, count=len(source))
-    return quote_text(f"{source[:LONGEST]}\n{said}")
+    remark = sentence("pages.cut_text", most=LONGEST, count=len(source))
+    return quote_text(f"{source[:LONGEST]}\n{remark}")
 
 
 def _filter_attribute(tag, name, value):
@@ -128,7 +127,7 @@ CLEANER = nh3.Cleaner(
 
 
 class _Renderer(IPythonRenderer):
-    """nbconvert's Markdown, with formulas as MathML."""
+    """nbconvert's Markdown renderer, with formulas as MathML."""
 
     def __init__(self, attachments):
         super().__init__(escape=False, exclude_anchor_links=True, attachments=dict(attachments))
@@ -154,20 +153,20 @@ class _Renderer(IPythonRenderer):
 
 
 def _format_formula(body, display, source):
-    """The formula as MathML; what cannot be rendered stays as its source."""
+    """Return the formula as MathML, or its source if that fails."""
     if len(body) <= LONGEST_FORMULA:
         try:
             return _to_mathml(body, display)
         except MemoryError:
             raise
-        except Exception:  # the converter raises whatever comes to it on what is no TeX
+        except Exception:  # the converter raises arbitrary errors for invalid TeX
             pass
     return html.escape(source)
 
 
 def _to_mathml(body, display):
-    # The converter knows this layout by another name.
+    # The converter knows the environment aligned only as align*.
     element = convert_to_element(body.replace("{aligned}", "{align*}"), display=display)
-    for piece in element.iter():  # it names signs as HTML does, which XML would write out
+    for piece in element.iter():  # it contains HTML entities, which XML would escape
         piece.text = html.unescape(piece.text or "")
     return ElementTree.tostring(element, encoding="unicode")

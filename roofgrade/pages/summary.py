@@ -1,7 +1,7 @@
-"""What became of each submission: a table for the terminal, and a page beside the graded ones.
+"""The state of each submission, as a table for the terminal and as a page in ``autograded/``.
 
-Names, reasons and remarks come from students in part: on the page they are escaped, on the terminal
-they hold nothing but what can be printed.
+Some names, reasons and remarks come from students: they are escaped, and contain only printable
+characters.
 """
 
 from collections import Counter
@@ -27,10 +27,10 @@ COLUMNS = ("student", "folder", "state", "points", "unread", "remarks")
 
 @dataclass(frozen=True, kw_only=True)
 class FolderRow:
-    """One folder that came in: what became of it, and what the gradebook says of its student.
+    """One folder that came in: its state, and its student's points in the gradebook.
 
-    ``points`` is None where the gradebook has none of this submission; ``unread`` are the cells
-    that wait for a person there, ``flagged`` those that ``reason`` is about.
+    ``points`` is None if the gradebook has none of this submission. ``unread`` are the cells that
+    are not yet read, ``flagged`` those that ``reason`` is about.
     """
 
     student: str
@@ -45,17 +45,17 @@ class FolderRow:
 
     @classmethod
     def from_result(cls, result: Result, *remarks: str) -> "FolderRow":
-        """The row of a result."""
-        bare = () if result.sandboxed else (sentence("summary.unsandboxed"),)
+        """Return the row of a result."""
+        unsandboxed = () if result.sandboxed else (sentence("summary.unsandboxed"),)
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
-            remarks=(*bare, *result.remarks, *remarks), counts=bool(result.notebook),
+            remarks=(*unsandboxed, *result.remarks, *remarks), counts=bool(result.notebook),
             flagged=result.flagged,
         )  # fmt: skip
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Why it is in this state, and what was noticed."""
+        """The reason for the state, and all remarks."""
         return tuple(filter(None, (self.reason, *self.remarks)))
 
     @property
@@ -66,10 +66,10 @@ class FolderRow:
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
-    """What became of the folders of one set.
+    """The states of the folders of one set.
 
-    ``worth`` is what the set is worth, in points; ``gone`` are students with points whose folders
-    are no longer there; ``stopped`` says that the run was interrupted.
+    ``worth`` is the set's points; ``gone`` are students with points whose folders are gone;
+    ``stopped`` says that the run was interrupted.
     """
 
     assignment: str
@@ -80,18 +80,18 @@ class Summary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many folders are in each state; together they are all folders."""
+        """The number of folders in each state; together, these are all folders."""
         found = Counter(row.state for row in self.rows)
         return {state: found[state] for state in STATES}
 
     def sentences(self) -> list[str]:
-        """The counts and what else there is to say, in sentences."""
+        """Return the counts, and other remarks on the whole set, as sentences."""
         counts = self.counts
         unread = sum(bool(row.unread) for row in self.rows)
-        one = len(self.rows) == 1
-        key = "summary.counts_one" if one else "summary.counts"
+        is_single = len(self.rows) == 1
+        key = "summary.counts_one" if is_single else "summary.counts"
         if counts[UNGRADED]:
-            key = "summary.counts_one_ungraded" if one else "summary.counts_ungraded"
+            key = "summary.counts_one_ungraded" if is_single else "summary.counts_ungraded"
         lines = [sentence(key, count=len(self.rows), assignment=self.assignment, **counts)]
         if unread:
             lines.append(sentence("summary.waiting", count=unread))
@@ -103,11 +103,11 @@ class Summary:
         return lines
 
     def text(self, everything: bool = False) -> str:
-        """For a terminal: the rows that someone should look at, or all, and the counts."""
+        """Return the table for a terminal: the rows that need attention, or all."""
         rows = [row for row in self.rows if everything or row.needs_attention]
-        said = "\n".join(self.sentences())
+        sentences = "\n".join(self.sentences())
         if not rows:
-            return said
+            return sentences
         head = [sentence(f"summary.{name}") for name in COLUMNS[:-1]]
         cells = [head, *([escape_text(cell) for cell in self._format_cells(row)] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
@@ -117,7 +117,7 @@ class Summary:
         for line, row in zip(lines[1:], rows, strict=True):
             notes = (part for note in row.notes for part in wrap(escape_text(note), room))
             table += [line, *(indent(part, " " * INDENT) for part in notes)]
-        return "\n".join([*table, "", said])
+        return "\n".join([*table, "", sentences])
 
     def page(self) -> str:
         """Return the whole table as one HTML file."""
@@ -146,7 +146,9 @@ class Summary:
         unread = ", ".join(row.unread)
         if len(row.unread) > 2:
             unread = sentence("summary.cells", count=len(row.unread))
-        state = sentence(f"summary.{row.state}")  # a sign and a word: colour alone is not enough
+        state = sentence(
+            f"summary.{row.state}"
+        )  # a sign and a word, for readers who can't see colours
         return row.student or "–", row.folder, state, points or "–", unread
 
 
@@ -159,12 +161,11 @@ def summarise(
     stopped: bool = False,
     remarks: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Summary:
-    """Rows with what the gradebook says of each student.
-
-    ``remarks`` are those on each student's feedback page.
-    """
+    """Combine rows with each student's standing and the ``remarks`` on feedback pages."""
     rows = sorted(rows, key=lambda row: (row.student, row.folder))
-    standings = {name: one for name, one in standings.items() if one.state != NOT_SUBMITTED}
+    standings = {
+        name: standing for name, standing in standings.items() if standing.state != NOT_SUBMITTED
+    }
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
@@ -178,21 +179,21 @@ def summarise(
 def _add_standing(row, standings, counted, remarks):
     standing = standings.get(row.student)
     if standing and row.counts:
-        said = tuple(remarks.get(row.student, ()))
+        page_remarks = tuple(remarks.get(row.student, ()))
         if standing.penalty and standing.score is not None:
-            both = {
+            fields = {
                 "points": format_points(standing.penalty),
                 "before": format_points(standing.score),
             }
-            said = (sentence("summary.late", **both), *said)
+            page_remarks = (sentence("summary.late", **fields), *page_remarks)
         if row.state == WAITING and is_settled(row.flagged, standing):
-            before = sentence("summary.looked_at", reason=row.reason)
-            row = replace(row, state=GRADED, reason="", remarks=(before, *row.remarks))
+            remark = sentence("summary.looked_at", reason=row.reason)
+            row = replace(row, state=GRADED, reason="", remarks=(remark, *row.remarks))
         return replace(
             row,
             points=standing.provisional,
             unread=standing.waiting_cells,
-            remarks=row.remarks + said,
+            remarks=row.remarks + page_remarks,
         )
     if standing and row.student not in counted:
         return replace(row, remarks=(*row.remarks, sentence("summary.earlier")))

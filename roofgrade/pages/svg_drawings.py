@@ -1,7 +1,7 @@
-"""Drawings of students in SVG: which of them a browser can show without being busy for hours.
+"""Decides which SVG drawings of students a browser can show in a reasonable time.
 
-As a picture in a page a drawing runs nothing and loads nothing. But it may show a part of itself
-many times over, and parts in parts: 1,400 characters come to a million circles.
+A drawing shown as a picture runs and loads nothing. But it can repeat a part of itself, and parts
+can be nested: 1,400 characters can make a million circles.
 """
 
 import math
@@ -10,19 +10,19 @@ from xml.etree import ElementTree
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 METADATA = f"{NAMESPACE}metadata"
-# What plotting libraries draw with. Filters, patterns, masks, markers and animations are not among
-# these: a browser may work on one of them as long as it likes.
+# The elements that plotting libraries use. Filters, patterns, masks, markers and animations are
+# excluded, because a browser can take any time to draw them.
 SHAPES = (
     "circle clipPath defs desc ellipse g line linearGradient metadata path polygon polyline "
     "radialGradient rect stop style svg symbol text title tspan use"
 )
 TAGS = frozenset(f"{NAMESPACE}{shape}" for shape in SHAPES.split())
 REFERENCE = re.compile(r"#([\w.:-]+)")
-MOST_ELEMENTS = 50_000  # elements, each as often as it is shown
+MOST_ELEMENTS = 50_000  # each counted as often as it is shown
 
 
 def is_simple_drawing(svg):
-    """Whether a drawing is made of plain shapes, and of not too many.
+    """Whether a drawing consists of plain shapes, and not too many.
 
     >>> is_simple_drawing('<svg xmlns="http://www.w3.org/2000/svg"><circle r="1"/></svg>')
     True
@@ -31,8 +31,8 @@ def is_simple_drawing(svg):
     """
     try:
         root = ElementTree.fromstring(svg)
-        for described in root.findall(METADATA):  # it is not drawn
-            root.remove(described)
+        for metadata in root.findall(METADATA):  # it is not drawn
+            root.remove(metadata)
         return all(map(_is_plain_shape, root.iter())) and _count_elements(root) <= MOST_ELEMENTS
     except (ElementTree.ParseError, ValueError, RecursionError):
         return False
@@ -44,16 +44,16 @@ def _is_plain_shape(element):
 
 
 def _count_elements(root):
-    """How many elements there are, each as often as others refer to it."""
-    named = {element.get("id"): element for element in root.iter()}
-    known = {}
+    """Count the elements, each as often as others refer to it."""
+    by_id = {element.get("id"): element for element in root.iter()}
+    counts = {}
 
     def count(element):
-        if element not in known:
-            known[element] = math.inf  # for one that shows itself
+        if element not in counts:
+            counts[element] = math.inf  # if it contains itself
             names = REFERENCE.findall(" ".join(element.attrib.values()))
-            others = [named[name] for name in names if name in named]
-            known[element] = 1 + sum(map(count, (*element, *others)))
-        return known[element]
+            referred = [by_id[name] for name in names if name in by_id]
+            counts[element] = 1 + sum(map(count, (*element, *referred)))
+        return counts[element]
 
     return count(root)
