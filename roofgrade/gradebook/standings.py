@@ -170,18 +170,14 @@ def _make_standing(name, worth, person, penalty, grades, result):
     marked = [score for _, score, _, waits, _ in grades if not waits]
     state = (UNREAD if waiting else GRADED) if grades else NOT_SUBMITTED
     standing = Standing(
-        student=name,
-        max_score=worth,
-        state=state,
-        score=sum(marked) if marked else None,
-        penalty=penalty or 0.0,
-        unread=sum(most for _, _, most, waits, _ in grades if waits),
+        student=name, max_score=worth, state=state, score=sum(marked) if marked else None,
+        penalty=penalty or 0.0, unread=sum(most for _, _, most, waits, _ in grades if waits),
         waiting_cells=tuple(waiting),
         hand_scored_cells=tuple(
             sorted(cell for cell, *_, waits, by in grades if by is not None and not waits)
         ),
         **{field: value or "" for field, value in person.items() if field != "id"},
-    )
+    )  # fmt: skip
     if result and result.state == REFUSED:
         return replace(standing, state=REFUSED, reason=result.reason, score=None)
     if result and result.state == WAITING and not is_settled(result.flagged, standing):

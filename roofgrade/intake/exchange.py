@@ -19,6 +19,7 @@ from roofgrade.intake.bounded_files import read_files
 
 # Files may change this long after the stated time before the collector warns.
 COPY_TIME = timedelta(minutes=10)
+UNUSABLE_ERRORS = RefusedError, MachineryError, OSError, KeyError, ValueError, OverflowError
 
 
 class Collect(ExchangeCollect):
@@ -33,14 +34,7 @@ class Collect(ExchangeCollect):
         try:
             record = super()._path_to_record(path)
             self._check_submission(Path(path), record)
-        except (
-            RefusedError,
-            MachineryError,
-            OSError,
-            KeyError,
-            ValueError,
-            OverflowError,
-        ) as error:
+        except UNUSABLE_ERRORS as error:
             name = escape_text(os.path.basename(path))
             self.log.error(sentence("collect.left", name=name, why=error))
             # init_src drops all records without a user name.

@@ -1,18 +1,13 @@
 """Unpacks an LMS's zip of a whole class to where nbgrader looks for submissions.
 
-The names in a zip tell three kinds apart:
+Its names tell three kinds apart: Moodle's "Download all submissions" (mod/assign), with ``Ada
+Lovelace_12345_assignsubmission_file_/ps1.ipynb`` or the same without the folder; Canvas's "Download
+Submissions", with ``lovelaceada_LATE_123_456_ps1-1.ipynb``, where -1 counts resubmissions; and any
+other with ``ada/ps1/ps1.ipynb``, with or without the set's folder, perhaps in a folder named after
+the set, "submitted" or "submissions".
 
-- Moodle's "Download all submissions": ``Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb``, or
-  the same without the folder (mod/assign, "Download submissions in folders").
-- Canvas's "Download Submissions": ``lovelaceada_LATE_123_456_ps1-1.ipynb``. Canvas itself adds the
-  -1 when a student hands in a file of the same name again.
-- Any other: ``ada/ps1/ps1.ipynb``, with or without the set's folder, perhaps in an outer folder
-  named after the set, "submitted" or "submissions".
-
-Files that could belong to two people are left out, for a person to decide.
-
-No zip contains the time of handing in, and a timestamp.txt in it may be the student's own. So
-unpacking writes no time, and nbgrader takes no late penalty. Canvas's mark becomes a remark.
+No zip contains the time of handing in, and a timestamp.txt in it may be the student's own. So no
+time is written, and nbgrader takes no late penalty. Canvas's mark becomes a remark.
 """
 
 import contextlib
@@ -31,29 +26,7 @@ from roofgrade.common import safe_files
 from roofgrade.common.errors import MachineryError, RefusedError
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
-from roofgrade.intake.bounded_files import (
-    DEEPEST,
-    LARGEST_FILE,
-    LARGEST_FOLDER,
-    MEGABYTE,
-    MOST_FILES,
-    read_files,
-)
-from roofgrade.intake.names import (
-    NOTEBOOK,
-    TIMESTAMP,
-    Sender,
-    find_author,
-    find_file_name_fault,
-    find_id_fault,
-    find_set,
-    find_signed_id,
-    is_junk,
-    is_notebook,
-    make_student_id,
-    normalise_name,
-    read_sender,
-)
+from roofgrade.intake import bounded_files, names
 from roofgrade.intake.people import People, UnclearOwnerError, make_id
 
 MOST_ENTRIES = 100_000
@@ -87,7 +60,7 @@ class _OwnedEntry:
     info: zipfile.ZipInfo
     student: str
     path: str
-    sender: Sender | None = None
+    sender: names.Sender | None = None
     remark: str = ""
 
 
@@ -129,8 +102,6 @@ def unpack_archive(
 
 
 class _OwnerFinder:
-    """Finds the owners of an archive's entries for one set."""
-
     def __init__(self, course, assignment, people):
         self._assignment, self._sets, self._people = assignment, course.released_sets(), people
         self._place = f"{course.submitted.name}/ID/{assignment}/"
@@ -164,45 +135,44 @@ class _OwnerFinder:
     def _count_outer(self, paths):
         """Return how many folders, none of them a student's, contain all files."""
         levels = zip(*(parts[:-1] for parts in paths), strict=False)
-        common = itertools.takewhile(lambda names: len({*names}) == 1, levels)
-        outer = itertools.takewhile(lambda names: not self._is_student_folder(names[0]), common)
+        common = itertools.takewhile(lambda level: len({*level}) == 1, levels)
+        outer = itertools.takewhile(lambda level: not self._is_student_folder(level[0]), common)
         return len([*outer])
 
     def _is_student_folder(self, folder):
-        return read_sender(folder, folder=True) or self._find_ids(folder)
+        return names.read_sender(folder, folder=True) or self._find_ids(folder)
 
     def _find_ids(self, name):
         return self._people.find_ids(name) if self._people else set()
 
     def _make_entry(self, info, parts, outer):
-        sender = read_sender(parts[outer], folder=outer < len(parts) - 1)
+        sender = names.read_sender(parts[outer], folder=outer < len(parts) - 1)
         remark = ""
         if sender:
             inside = [*filter(None, [sender.file_name]), *parts[outer + 1 :]]
             student, remark = self._find_sender(sender)
         else:
             student, inside = self._find_by_folder(parts, outer)
-        if fault := find_file_name_fault(inside[0]) if inside else sentence("intake.no_name"):
+        if fault := names.find_file_name_fault(inside[0]) if inside else sentence("intake.no_name"):
             raise _SkippedError(fault)
-        if len(inside) > 1 and find_set(inside[0], self._sets) == self._assignment:
+        if len(inside) > 1 and names.find_set(inside[0], self._sets) == self._assignment:
             inside = inside[1:]
-        if len(inside) > DEEPEST:
-            raise _SkippedError(sentence("archives.deep", most=DEEPEST))
-        if fault := find_id_fault(student):
+        if len(inside) > bounded_files.DEEPEST:
+            raise _SkippedError(sentence("archives.deep", most=bounded_files.DEEPEST))
+        if fault := names.find_id_fault(student):
             raise _SkippedError(sentence("archives.no_id", name=escape_text(student), why=fault))
-        if normalise_name(inside[0]) == TIMESTAMP and len(inside) == 1:
+        if names.normalise_name(inside[0]) == names.TIMESTAMP and len(inside) == 1:
             raise _SkippedError(sentence("archives.time", place=self._place))
         return _OwnedEntry(info, student, "/".join(inside), sender, remark)
 
     def _find_sender(self, sender):
         late = sentence("archives.late", lms=sender.lms) if sender.late else ""
         if self._people is None:
-            return make_student_id(sender.full_name, sender.number), late
+            return names.make_student_id(sender.full_name, sender.number), late
         student, remark = self._people.find_sender(sender, self._place)
         return student, "; ".join(filter(None, (late, remark)))
 
     def _find_by_folder(self, parts, outer):
-        """Return the owner by the first folder of the path that isn't an outer folder."""
         depth = 0
         while depth < len(parts) - 1 and self._is_outer_folder(parts[depth], depth < outer):
             depth += 1
@@ -210,28 +180,28 @@ class _OwnerFinder:
         if len(parts) > 1:
             owner, inside = parts[0], parts[1:]
         else:
-            owner = self._find_by_file_name(parts[0]) if is_notebook(parts[0]) else ""
+            owner = self._find_by_file_name(parts[0]) if names.is_notebook(parts[0]) else ""
             inside = parts
         if not owner:
             raise _SkippedError(sentence("intake.whose", place=self._place))
         student = self._people.find_one(owner, self._place) if self._people else make_id(owner)
-        if (other_set := find_set(inside[0], self._sets)) not in (None, self._assignment):
+        if (other_set := names.find_set(inside[0], self._sets)) not in (None, self._assignment):
             raise _SkippedError(sentence("archives.of_another_set", assignment=other_set))
         return student, inside
 
     def _find_by_file_name(self, name):
         """Return the owner by the file's own name; an id of digits must be a student's."""
-        signed_id = find_signed_id(name, self._assignment)
-        return signed_id if self._find_ids(signed_id) else find_author(name, self._assignment)
+        signed_id = names.find_signed_id(name, self._assignment)
+        return signed_id if self._find_ids(signed_id) else names.find_author(name, self._assignment)
 
     def _is_outer_folder(self, folder, contains_all):
         """Whether a folder can contain several students' files; ``ps1_bob`` may be Bob's."""
         if self._find_ids(folder):
             return False
-        if normalise_name(folder) in OUTER_FOLDERS:
+        if names.normalise_name(folder) in OUTER_FOLDERS:
             return True
-        author = find_author(folder, self._assignment)
-        of_set = find_set(folder, self._sets) == self._assignment
+        author = names.find_author(folder, self._assignment)
+        of_set = names.find_set(folder, self._sets) == self._assignment
         return of_set and (not author or (contains_all and not self._find_ids(author)))
 
 
@@ -240,7 +210,7 @@ def _check_for_bombs(archive, infos):
         counts = {"count": len(infos), "most": MOST_ENTRIES}
         raise ValueError(sentence("archives.many_entries", path=archive, **counts))
     size, whole = archive.stat().st_size, sum(info.file_size for info in infos)
-    if whole > MEGABYTE and whole > HIGHEST_RATIO * size:
+    if whole > bounded_files.MEGABYTE and whole > HIGHEST_RATIO * size:
         raise ValueError(sentence("archives.bomb", path=archive, times=whole / size))
 
 
@@ -261,10 +231,10 @@ def _split_path(info):
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or parts[0].endswith(":"):
         raise _SkippedError(sentence("archives.leads_out"))
-    if any(map(is_junk, parts)):
+    if any(map(names.is_junk, parts)):
         raise _SkippedError(sentence("archives.system"))
     for part in parts:
-        if fault := find_file_name_fault(part):
+        if fault := names.find_file_name_fault(part):
             raise _SkippedError(fault)
     return parts
 
@@ -272,7 +242,6 @@ def _split_path(info):
 def _write_student_files(
     archive, course, student, assignment, entries
 ) -> dict[zipfile.ZipInfo, UnpackedEntry]:
-    """Write one student's files, keep the version they replace, and return a report on each."""
     reports, files, by_path = {}, {}, {entry.path: entry for entry in entries}
     for entry in entries:
         if by_path[entry.path] is not entry:
@@ -303,11 +272,16 @@ def _write_student_files(
 
 def _read_entry(archive, info, files):
     size = info.file_size
-    if size > LARGEST_FILE:
-        raise _SkippedError(sentence("archives.large", most=LARGEST_FILE // MEGABYTE))
-    if size > MEGABYTE and size > HIGHEST_RATIO * info.compress_size:
+    if size > bounded_files.LARGEST_FILE:
+        raise _SkippedError(
+            sentence("archives.large", most=bounded_files.LARGEST_FILE // bounded_files.MEGABYTE)
+        )
+    if size > bounded_files.MEGABYTE and size > HIGHEST_RATIO * info.compress_size:
         raise _SkippedError(sentence("archives.entry_bomb"))
-    if len(files) >= MOST_FILES or size + sum(map(len, files.values())) > LARGEST_FOLDER:
+    if (
+        len(files) >= bounded_files.MOST_FILES
+        or size + sum(map(len, files.values())) > bounded_files.LARGEST_FOLDER
+    ):
         raise _SkippedError(sentence("archives.too_much"))
     try:
         with archive.open(info) as file:
@@ -321,9 +295,13 @@ def _read_entry(archive, info, files):
 
 def _rename_notebook(files, assignment):
     """Return the new name of the set's only notebook: plain nbgrader needs the set's name."""
-    notebooks = [path for path in files if is_notebook(path)]
-    if len(notebooks) == 1 and "/" not in notebooks[0] and find_set(notebooks[0], [assignment]):
-        return {notebooks[0]: f"{assignment}{NOTEBOOK}"}
+    notebooks = [path for path in files if names.is_notebook(path)]
+    if (
+        len(notebooks) == 1
+        and "/" not in notebooks[0]
+        and names.find_set(notebooks[0], [assignment])
+    ):
+        return {notebooks[0]: f"{assignment}{names.NOTEBOOK}"}
     return {}
 
 
@@ -365,7 +343,6 @@ def _replace_folder(course, target, files):
 
 
 def _swap_in(new, target, kept):
-    """Swap the new folder with the target, and return where the old version is kept."""
     # The name is the new folder's inode number. After the swap, the folder of that name has another
     # inode, by which _finish_interrupted recognises the old version.
     numbered = new.rename(new.with_name(str(new.stat().st_ino)))
@@ -390,7 +367,6 @@ def _finish_interrupted(work, kept):
 
 
 def _list_versions(kept):
-    """Return the replaced versions, oldest first."""
     versions = [path for path in kept.iterdir() if path.name.isdigit()] if kept.is_dir() else []
     return sorted(versions, key=lambda path: int(path.name))
 
@@ -405,10 +381,10 @@ def _store_version(folder, kept):
 def _has_files(folder, files):
     """Whether a folder holds exactly these files, apart from a timestamp.txt."""
     try:
-        current = read_files(folder.parent, folder.name)
+        current = bounded_files.read_files(folder.parent, folder.name)
     except (RefusedError, MachineryError):
         return False
-    current.pop(TIMESTAMP, None)
+    current.pop(names.TIMESTAMP, None)
     return {path: file.data for path, file in current.items()} == files
 
 

@@ -246,7 +246,6 @@ def _strip_suffixes(name):
 
 
 def _split_words(text):
-    """Return the words and numbers of a text, in lower case and without leading zeros."""
     text = unicodedata.normalize("NFKC", text).casefold()
     return [word.lstrip("0") or "0" for word in re.findall(r"\d+|[^\W\d_]+", text)]
 

@@ -50,14 +50,11 @@ def load_people(course):
     with Gradebook(course.db_url) as gradebook:
         entries = [
             RosterEntry(
-                student.id,
-                student.first_name,
-                student.last_name,
-                student.email,
+                student.id, student.first_name, student.last_name, student.email,
                 student.lms_user_id,
             )
             for student in gradebook.students
-        ]
+        ]  # fmt: skip
     has_details = any(entry.name or entry.email or entry.lms_user_id for entry in entries)
     return People(entries) if has_details else None
 

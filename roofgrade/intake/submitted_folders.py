@@ -22,17 +22,8 @@ from roofgrade.common.results import REFUSED, WAITING
 from roofgrade.common.safe_files import open_below
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
+from roofgrade.intake import names
 from roofgrade.intake.bounded_files import File, list_entries, read_files
-from roofgrade.intake.names import (
-    NOTEBOOK,
-    TIMESTAMP,
-    find_author,
-    find_file_name_fault,
-    find_id_fault,
-    find_set,
-    find_signed_id,
-    is_notebook,
-)
 from roofgrade.intake.people import StudentIds, make_id
 from roofgrade.restore.restored_notebook import find_added_answers, restore_notebook
 
@@ -122,18 +113,18 @@ def read_submission(folder: Folder) -> Submission:
     if folder.state:
         raise ValueError(f"{folder.name} cannot be taken in: {folder.why}")
     files = read_files(folder.root, folder.name)
-    timestamp = files.pop(TIMESTAMP, None)
+    timestamp = files.pop(names.TIMESTAMP, None)
     submitted, remark = _read_timestamp(timestamp)
-    notebooks = {path: file for path, file in files.items() if is_notebook(path)}
+    notebooks = {path: file for path, file in files.items() if names.is_notebook(path)}
     of_set = {path: file for path, file in notebooks.items() if _is_of_set(path, file.data, folder)}
     if not of_set:
         key = "intake.no_notebook" if files else "intake.no_notebook_at_all"
-        names = ", ".join(map(escape_text, sorted(files)[:5]))
-        raise RefusedError(sentence(key, assignment=folder.assignment, found=names))
+        file_names = ", ".join(map(escape_text, sorted(files)[:5]))
+        raise RefusedError(sentence(key, assignment=folder.assignment, found=file_names))
     chosen, remarks, review_reason = _choose_notebook(of_set, folder)
     if linked := [path for path, file in files.items() if file.is_hard_linked]:
-        names = ", ".join(map(escape_text, linked))
-        remarks = (*remarks, sentence("intake.hard_link", names=names))
+        file_names = ", ".join(map(escape_text, linked))
+        remarks = (*remarks, sentence("intake.hard_link", names=file_names))
     return Submission(
         notebook=of_set[chosen].data,
         files=_paths_from_notebook(
@@ -146,8 +137,6 @@ def read_submission(folder: Folder) -> Submission:
 
 
 class _FolderScan:
-    """Scans ``submitted/`` for one set."""
-
     def __init__(self, course, assignment, release, ids):
         self.root, self.assignment, self.release_path = course.submitted, assignment, release
         self.releases = {name: course.release_path(name) for name in course.released_sets()}
@@ -164,16 +153,19 @@ class _FolderScan:
             student = known.pop() if len(known) == 1 else ""
             why = _word_not_regular(entry)
             yield self._make_candidate("", entry, student=student, state=REFUSED, why=why)
-        elif is_notebook(entry.name):
+        elif names.is_notebook(entry.name):
             yield from self._scan_loose_notebook(entry)
-        elif find_set(entry.name, self.sets) in (None, self.assignment):
+        elif names.find_set(entry.name, self.sets) in (None, self.assignment):
             key = "intake.stray_archive" if _is_archive(entry) else "intake.stray"
             why = sentence(key, place=self.place)
             yield self._make_candidate("", entry, state=WAITING, why=why)
 
     def _scan_loose_notebook(self, entry):
-        found_set, author = self._find_set(entry.name), find_signed_id(entry.name, self.assignment)
-        author = author if self.ids.find(author) else find_author(entry.name, self.assignment)
+        found_set, author = (
+            self._find_set(entry.name),
+            names.find_signed_id(entry.name, self.assignment),
+        )
+        author = author if self.ids.find(author) else names.find_author(entry.name, self.assignment)
         if found_set is None:
             yield self._make_candidate("", entry, state=WAITING, why=sentence("intake.unknown"))
         elif found_set == self.assignment and not author:
@@ -191,7 +183,7 @@ class _FolderScan:
         if len(ids) > 1:
             return "", sentence("intake.two", students=sentence("people.and").join(sorted(ids)))
         student = ids.pop() if ids else make_id(name)
-        if fault := find_id_fault(student):
+        if fault := names.find_id_fault(student):
             return "", fault
         self.ids.add(student)
         return student, ""
@@ -213,29 +205,33 @@ class _FolderScan:
             yield make_whole(why=sentence("intake.cannot_be_read", reason=error.strerror))
             return
         files = [inner.name for inner in entries if inner.is_file(follow_symlinks=False)]
-        strays = [name for name in files if not (is_notebook(name) or find_set(name, self.sets))]
-        names = ", ".join(map(escape_text, strays[:5]))
-        remarks = [sentence("intake.beside", names=names)] if strays else []
+        strays = [
+            name
+            for name in files
+            if not (names.is_notebook(name) or names.find_set(name, self.sets))
+        ]
+        file_names = ", ".join(map(escape_text, strays[:5]))
+        remarks = [sentence("intake.beside", names=file_names)] if strays else []
         if entry.name != student:
             remarks.insert(0, sentence("intake.folder_called", name=entry.name))
         yield from (candidate.with_remarks(remarks) for candidate in candidates)
         if not candidates and (strays or not entries):
             key = "intake.strays" if strays else "intake.empty"
-            yield make_whole(why=sentence(key, assignment=self.assignment, names=names))
+            yield make_whole(why=sentence(key, assignment=self.assignment, names=file_names))
 
     def _scan_in_student(self, opened, parent, student, entry):
         exact = (parent.name, entry.name) == (student, self.assignment)
-        found_set = find_set(entry.name, self.sets)
+        found_set = names.find_set(entry.name, self.sets)
         if found_set not in (None, self.assignment):
             return
         make = functools.partial(self._make_candidate, parent.name, entry, student=student)
-        if fault := find_file_name_fault(entry.name):
+        if fault := names.find_file_name_fault(entry.name):
             yield make(state=WAITING, why=fault)
         elif entry.is_dir(follow_symlinks=False):
             yield from self._scan_folder(opened, parent, entry, exact, found_set, make)
         elif not entry.is_file(follow_symlinks=False):
             yield make(state=REFUSED, why=_word_not_regular(entry), exact=exact)
-        elif is_notebook(entry.name):
+        elif names.is_notebook(entry.name):
             by_content = self._find_set(f"{parent.name}/{entry.name}")
             if by_content == self.assignment:
                 yield make(remarks=(sentence("intake.outside"),))
@@ -266,7 +262,7 @@ class _FolderScan:
         sets = {
             self._find_set_by_content(path, file.data)
             for path, file in files.items()
-            if is_notebook(path)
+            if names.is_notebook(path)
         }
         if self.assignment in sets:
             yield make(remarks=(sentence("intake.folder_called", name=entry.name),))
@@ -274,9 +270,8 @@ class _FolderScan:
             yield make(state=WAITING, why=sentence("intake.unknown"))
 
     def _find_set(self, name):
-        """Return a file's set by its name, or a notebook's by its content."""
         file_name = PurePosixPath(name).name
-        if (found_set := find_set(file_name, self.sets)) or not is_notebook(file_name):
+        if (found_set := names.find_set(file_name, self.sets)) or not names.is_notebook(file_name):
             return found_set
         try:
             [file] = read_files(self.root, name).values()
@@ -285,7 +280,7 @@ class _FolderScan:
         return self._find_set_by_content(file_name, file.data)
 
     def _find_set_by_content(self, name, data):
-        if named_set := find_set(PurePosixPath(name).name, self.sets):
+        if named_set := names.find_set(PurePosixPath(name).name, self.sets):
             return named_set
         counts = {known: _count_cell_ids(data, path) for known, path in self.releases.items()}
         best = max(counts, key=counts.get)
@@ -306,7 +301,6 @@ class _FolderScan:
 
 
 def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
-    """Yield a student's folders for one set, of which at most one counts."""
     eligible = [
         candidate for candidate in candidates if not candidate.folder.state or candidate.exact
     ]
@@ -321,7 +315,7 @@ def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
 
 def _choose_notebook(notebooks: dict[str, File], folder: Folder):
     """Return which notebook is graded, remarks, and why a person has to look, or ""."""
-    exact = f"{folder.assignment}{NOTEBOOK}"
+    exact = f"{folder.assignment}{names.NOTEBOOK}"
     order = sorted(
         notebooks, key=lambda path: (path == exact, notebooks[path].changed), reverse=True
     )
@@ -332,8 +326,8 @@ def _choose_notebook(notebooks: dict[str, File], folder: Folder):
     others = [path for path in order if works[path] and works[path] != works[chosen]]
     reasons = []
     if others:
-        names = ", ".join(map(escape_text, others))
-        reasons.append(sentence("intake.other_work", names=names, chosen=escape_text(chosen)))
+        file_names = ", ".join(map(escape_text, others))
+        reasons.append(sentence("intake.other_work", names=file_names, chosen=escape_text(chosen)))
     if works[order[0]] is None and chosen != order[0]:
         fields = {"name": escape_text(order[0]), "chosen": escape_text(chosen)}
         reasons.append(sentence("intake.first_unreadable", **fields))
@@ -363,7 +357,6 @@ def _remark_on_name(path, exact):
 
 
 def _read_work(raw, folder):
-    """Return what a notebook adds to its release; None if it cannot be read."""
     release = _read_release(folder.release_path, folder.release_path.stat().st_mtime_ns)
     try:
         return call_in_fork(_find_added, raw, release)
@@ -378,7 +371,7 @@ def _find_added(raw, release):
 def _is_of_set(path, data, folder):
     name = PurePosixPath(path).name
     return (
-        find_set(name, (folder.assignment,)) is not None
+        names.find_set(name, (folder.assignment,)) is not None
         or _count_cell_ids(data, folder.release_path) > 0
     )
 
@@ -401,7 +394,6 @@ def _read_release(path: Path, changed: int) -> NotebookNode:
 
 
 def _read_timestamp(timestamp):
-    """Return the time in timestamp.txt, and a remark if it is invalid."""
     if timestamp is None:
         return "", ""
     text = timestamp.data[:100].decode("utf-8", "replace").strip()
@@ -411,7 +403,7 @@ def _read_timestamp(timestamp):
             raise ValueError
         parse_utc(text)
     except (ValueError, TypeError, OverflowError):
-        return "", sentence("intake.no_time", file=TIMESTAMP, text=escape_text(text)[:40])
+        return "", sentence("intake.no_time", file=names.TIMESTAMP, text=escape_text(text)[:40])
     return text, ""
 
 

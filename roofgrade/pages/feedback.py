@@ -126,7 +126,6 @@ def _page_path(course, assignment, student):
 
 
 def _page_content(course, assignment, standing, gradebook, result):
-    """Return the notebook of a page, and its resources."""
     notebook = _notebook_path(course, assignment, standing.student)
     readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
@@ -173,14 +172,12 @@ class FeedbackExporter(Exporter):
         inputs_hash = self.hash_inputs(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
         page = _load_template().render(
-            said=_format_html,
-            language=sentence("language"),
+            said=_format_html, language=sentence("language"),
             standing=resources["nbgrader"]["standing"],
             assignment=resources["nbgrader"]["assignment"],
             parts=_make_parts(nb, resources["nbgrader"]["learning"]),
-            plain=nb.metadata.roofgrade.plain,
-            follows=inputs_hash,
-        )
+            plain=nb.metadata.roofgrade.plain, follows=inputs_hash,
+        )  # fmt: skip
         return page, resources
 
     def add_marks(self, nb, resources):
@@ -258,7 +255,6 @@ def _format_html(name, **fields):
 
 
 def _read_marks(gradebook, notebook, assignment, student):
-    """Return the gradebook's marks and comments of each cell, by grade id."""
     marks = {}
     with contextlib.suppress(MissingEntry):
         submission = gradebook.find_submission_notebook(notebook, assignment, student)
@@ -275,7 +271,6 @@ def _read_marks(gradebook, notebook, assignment, student):
 
 
 def _find_course(path):
-    """Return the course that contains a path; None outside one."""
     place = Path(path).absolute()
     roots = (root for root in (place, *place.parents) if (root / SETTINGS_FILE).is_file())
     return next(map(Course, roots), None)
@@ -287,11 +282,8 @@ def _collect_learning(nb, context):
     They go by grade id. The explanation uses the student's figures, and is open if points were
     lost.
     """
-    links, result, learning = (
-        _find_lectures(context["course"], context["assignment"]),
-        context["kept"],
-        {},
-    )
+    links = _find_lectures(context["course"], context["assignment"])
+    result, learning = context["kept"], {}
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
         kind, name = _cell_kind(cell, marks), marks.get("grade_id")
@@ -312,7 +304,6 @@ def _collect_learning(nb, context):
 
 
 def _find_lectures(course, assignment):
-    """Return links to the lecture sections that teach graded cells, by cell id."""
     if not (course.root / INDEX).is_file():
         return {}
     contents = Contents(course.root)
@@ -321,25 +312,20 @@ def _find_lectures(course, assignment):
 
 
 def _make_parts(nb, learning):
-    """Return the cells for the template."""
     parts, heading = [], ""
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
         heading = cell.metadata.get("heading", heading)
         parts.append(
             {
-                "id": marks.get("grade_id", cell.id),
-                "kind": _cell_kind(cell, marks),
-                "title": heading or marks.get("grade_id", ""),
-                "marks": marks,
-                "comment": Markup(marks.get("comment", "")),
-                "source": Markup(cell.source),
+                "id": marks.get("grade_id", cell.id), "kind": _cell_kind(cell, marks),
+                "title": heading or marks.get("grade_id", ""), "marks": marks,
+                "comment": Markup(marks.get("comment", "")), "source": Markup(cell.source),
                 "outputs": [Markup(output.data["text/html"]) for output in cell.get("outputs", [])],
                 "model": Markup(marks.get("model", "")),
-                "learning": learning.get(marks.get("grade_id")),
-                "code": cell.cell_type == "code",
+                "learning": learning.get(marks.get("grade_id")), "code": cell.cell_type == "code",
             }
-        )
+        )  # fmt: skip
     return parts
 
 

@@ -146,7 +146,6 @@ class _PageBuilder:
         return self._render_data(output.get("data", {}), output)
 
     def _render_data(self, formats, output):
-        """Render the best format that a page can show."""
         data = {
             kind: _to_text(formats[kind])
             for kind in SHOWN_KINDS
@@ -184,7 +183,6 @@ class _PageBuilder:
         return ""
 
     def _render_or_quote(self, render, source, *more):
-        """Render a text, or quote it if that is too much."""
         self._begin_piece(self._room_left)
         piece = self._try_render(render, source, *more)
         return self._quote_text(source) if piece is None else piece
@@ -206,7 +204,6 @@ class _PageBuilder:
         return piece
 
     def _fit_text(self, text, kind=""):
-        """Quote as much of a text as there is room for."""
         room = max(0, self._room_left - self._floor - 2 * PIECE_COST)
         start = text[:room]
         if len(html.escape(start)) > room:
@@ -216,7 +213,6 @@ class _PageBuilder:
         return piece if self._take_room(piece) else ""
 
     def _begin_piece(self, most):
-        """Begin a piece that may take this much room."""
         self._missing, self._floor = 0, max(0, self._room_left - most)
 
     def _take_room(self, piece):
@@ -229,7 +225,6 @@ class _PageBuilder:
 
 
 def _make_frame(cell, place):
-    """Return a cell without its text: its type, id and marks."""
     kind = "code" if cell.cell_type == "code" else "markdown"
     cell_id = str(cell.get("id", ""))
     metadata = {}
@@ -258,7 +253,6 @@ def _clean_marks(marks):
 
 
 def _clean_remarks(remarks):
-    """Return the grader's remarks on the notebook as printable text."""
     remarks = remarks if isinstance(remarks, dict) else {}
     reason, flagged = remarks.get("reason"), remarks.get("flagged")
     reason = _to_text(reason)[:LONGEST_REASON] if isinstance(reason, str) else ""
@@ -270,7 +264,6 @@ def _clean_remarks(remarks):
 
 
 def _clear_schemes(cells):
-    """Remove rubrics and model answers from cells."""
     clear = ClearMarkScheme(enforce_metadata=False, check_attachment_leakage=False)
     for cell in cells:
         try:
@@ -280,7 +273,6 @@ def _clear_schemes(cells):
 
 
 def _choose_attachments(attachments, most):
-    """Return the pictures that a page can show, up to ``most`` characters."""
     chosen = {}
     for name, bundle in attachments.items():
         for kind in IMAGE_KINDS:

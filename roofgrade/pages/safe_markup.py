@@ -116,14 +116,10 @@ def _filter_attribute(tag, name, value):
 
 
 CLEANER = nh3.Cleaner(
-    tags=TAGS | MATH_TAGS,
-    attributes=ATTRIBUTES,
-    attribute_filter=_filter_attribute,
-    url_schemes={"http", "https", "mailto", "data"},
-    filter_style_properties=STYLE_PROPERTIES,
-    clean_content_tags={"script", "style"},
-    link_rel=None,
-)
+    tags=TAGS | MATH_TAGS, attributes=ATTRIBUTES, attribute_filter=_filter_attribute,
+    url_schemes={"http", "https", "mailto", "data"}, filter_style_properties=STYLE_PROPERTIES,
+    clean_content_tags={"script", "style"}, link_rel=None,
+)  # fmt: skip
 
 
 class _Renderer(IPythonRenderer):

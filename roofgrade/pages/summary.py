@@ -169,11 +169,9 @@ def summarise(
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
-        rows=tuple(_add_standing(row, standings, counted, remarks) for row in rows),
-        worth=worth,
-        gone=tuple(sorted(standings.keys() - {row.student for row in rows})),
-        stopped=stopped,
-    )
+        rows=tuple(_add_standing(row, standings, counted, remarks) for row in rows), worth=worth,
+        gone=tuple(sorted(standings.keys() - {row.student for row in rows})), stopped=stopped,
+    )  # fmt: skip
 
 
 def _add_standing(row, standings, counted, remarks):
@@ -190,11 +188,9 @@ def _add_standing(row, standings, counted, remarks):
             remark = sentence("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(remark, *row.remarks))
         return replace(
-            row,
-            points=standing.provisional,
-            unread=standing.waiting_cells,
+            row, points=standing.provisional, unread=standing.waiting_cells,
             remarks=row.remarks + page_remarks,
-        )
+        )  # fmt: skip
     if standing and row.student not in counted:
         return replace(row, remarks=(*row.remarks, sentence("summary.earlier")))
     return row

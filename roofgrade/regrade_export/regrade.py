@@ -123,7 +123,6 @@ def _judge_again(secret, answer, student):
 
 
 def _replace_verdict(result, name, verdict):
-    """Return the result with one answer's new verdict, in its notebook too."""
     answer = result.answers[name]
     notebook = nbformat.reads(result.notebook, as_version=4)
     for cell in notebook.cells:
