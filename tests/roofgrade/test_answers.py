@@ -174,7 +174,7 @@ def test_a_release_makes_pages_old_and_so_does_its_withdrawal(course):
     for change in (answer_release.release_answers, answer_release.withdraw_answers):
         change(course, SET)
         assert feedback.find_remarks(course, SET)["bob"] == [
-            "the feedback is out of date: write it again"
+            "the feedback page is out of date: run feedback again"
         ]
         assert {made.status for made in feedback.write_pages(course, SET)} == {"written"}
         assert {made.status for made in feedback.write_pages(course, SET)} == {"left"}
@@ -190,7 +190,7 @@ def test_the_command_releases_one_set_and_takes_it_back(course):
     for _ in range(2):  # twice is no error
         assert "not released" in ask(course.root, "answers", SET, "--withdraw").output
         assert not answer_release.are_answers_released(course, SET)
-    assert "no release of 'ps99'" in ask(course.root, "answers", "ps99", code=1).output
+    assert "'ps99' has no release" in ask(course.root, "answers", "ps99", code=1).output
     assert not (course.root / "grading" / "ps99").exists()
 
 

@@ -89,13 +89,13 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
 @pytest.mark.parametrize(
     ("path", "data", "why"),
     [
-        ("amy/stuff/Untitled.ipynb", b"{", "no set"),
-        ("amy/notes.txt", b"", "nothing of ps1 in it, but notes.txt"),
-        ("amy/ps1.py", b"", "no notebook"),
-        ("cem.zip", b"", "archive: unpack it, put what is in it into submitted/ID/ps1/"),
-        ("fay.docx", b"", "outside every student's folder: put it into submitted/ID/ps1/"),
+        ("amy/stuff/Untitled.ipynb", b"{", "which set"),
+        ("amy/notes.txt", b"", "nothing of ps1, only notes.txt"),
+        ("amy/ps1.py", b"", "not a notebook"),
+        ("cem.zip", b"", "archive: unpack it, put its files in submitted/ID/ps1/"),
+        ("fay.docx", b"", "in no student's folder: put it in submitted/ID/ps1/"),
         ("ps1.ipynb", WORK, "whose"),
-        ("amy/ps1-ps2/Untitled.ipynb", b"{", "no set"),
+        ("amy/ps1-ps2/Untitled.ipynb", b"{", "which set"),
         (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
         ("a\nb/ps1/ps1.ipynb", WORK, "control"),
         (os.fsdecode(b"\xff\xfe/ps1/ps1.ipynb"), WORK, "UTF-8"),
@@ -142,7 +142,7 @@ def test_what_lies_beside_a_students_sets_is_told(course):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/answers.docx", b"")
     put(course, "amy/ps2/ps2.ipynb", OTHER)
-    assert read_submission(only(course)).remarks == ("outside a folder for a set lie answers.docx",)
+    assert read_submission(only(course)).remarks == ("files outside a folder for a set: answers.docx",)
 
 
 @pytest.mark.parametrize("known", ["zo\u00e9", "zoe\u0301", "ZO\u00c9"])
@@ -173,7 +173,7 @@ def test_who_are_known_as_two_stay_two(course):
         ("ann/ps1", "ann"),
     ]
     [unsure] = (each for each in found if each.state)
-    assert unsure.why == "it may be of Ann and ann: rename it to the id of one"
+    assert unsure.why == "it could belong to Ann and ann: rename it to the right id"
 
 
 def test_of_a_students_two_folders_the_exactly_named_counts(course):
@@ -183,7 +183,7 @@ def test_of_a_students_two_folders_the_exactly_named_counts(course):
     found = listed(course)
     assert {name for name, folder in found.items() if not folder.state} == {"amy/ps1"}
     assert found["amy/PS1"].state == found["ps1_amy.ipynb"].state == WAITING
-    assert "amy/ps1 counts" in found["amy/PS1"].why
+    assert "amy/ps1 of the same student was graded" in found["amy/PS1"].why
 
 
 def test_of_two_others_the_newest_counts(course):
@@ -271,7 +271,7 @@ def test_what_is_beyond_the_bounds_is_refused(course):
         "many/ps1": "more than 200 files",
         "deep/ps1": "more than 8 deep",
         "large/ps1": r"has 11\.0 MB, more than 10\.0 MB",
-        "heavy/ps1": r"more than 20\.0 MB in all",
+        "heavy/ps1": r"more than 20\.0 MB together",
         "odd/ps1": "not UTF-8",
         "long/ps1": "control characters",
     }
@@ -287,8 +287,8 @@ def test_what_is_beyond_the_bounds_is_refused(course):
         ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
         ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
         ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
-        ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "other work"),
-        ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "other work"),
+        ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "different work"),
+        ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "different work"),
         ({"ps1.ipynb": b"{", "ps1-final.ipynb": WORK}, WORK, "cannot be read"),
         ({"ps1.ipynb": b"{", "ps1-final.ipynb": b"["}, b"{", ""),
     ],
@@ -327,7 +327,7 @@ def test_the_time_of_handing_in_is_nbgraders(course, stamp, kept):
 
 
 def test_without_a_release_or_a_folder_there_is_nothing_to_take_in(course):
-    with pytest.raises(ValueError, match="no release of 'ps9'"):
+    with pytest.raises(ValueError, match="'ps9' has no release"):
         list_folders(course, "ps9")
     course.submitted.rmdir()
     with pytest.raises(ValueError, match="submitted"):

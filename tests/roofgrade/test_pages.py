@@ -20,7 +20,7 @@ from roofgrade.pages.notebook_html import Cleaning
 pytestmark = pytest.mark.slow("no page runs, loads or hides anything, whatever a student wrote")
 
 SLOW = "what takes for ever to render"
-TOLD = "could not be shown within the limits"
+TOLD = "too large or too slow to show"
 MESSAGE = "Dense peak over memory bandwidth"
 PIXEL = "iVBORw0KGgo="
 
@@ -67,7 +67,7 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     mark(course, "mallory", None, "Why *so* much?")
     made = {page.student: page for page in feedback.write_pages(course, SET)}
     assert {who: page.plain for who, page in made.items()} == {"ada": False, "mallory": True}
-    assert str(made["mallory"]).endswith("stands there as plain text)")
+    assert str(made["mallory"]).endswith("so it is plain text)")
     html = page(course, "mallory")
     assert TOLD in html
     assert f"<pre>**{SLOW}** &lt;b&gt;</pre>" in html
@@ -191,7 +191,7 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     }
     path.write_text(json.dumps(nb))
     html = formgrade(course, path)
-    assert "Here a person is needed: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in html
+    assert "This submission needs a person: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in html
     assert "." * 3_000 not in html
     assert '<a href="#ps1-ridge-check">ps1-ridge-check</a>, ' in html
     assert '<a href="#ps1-paragraph">' in html
@@ -230,7 +230,7 @@ def test_a_drawing_that_keeps_a_browser_busy_is_left_out(name):
     data = {"image/svg+xml": HEAVY[name], "text/plain": "<Figure>"}
     [cell] = cleaned(new_code_cell("1", outputs=[new_output("display_data", data=data)])).cells
     [output] = cell.outputs
-    assert "A drawing is left out here" in output.data["text/html"]
+    assert "this drawing is too large" in output.data["text/html"]
     assert "&lt;Figure&gt;" in output.data["text/html"]
 
 

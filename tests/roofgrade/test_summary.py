@@ -48,7 +48,7 @@ def summary():
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
     assert summary.text() == (
-        "student  folder   state               points  to read\n"
+        "student  folder   state               points  not yet read\n"
         "bea      bea/ps1  ✓ graded          26 of 26\n"
         "    the notebook is called 'PS1.ipynb'\n"
         "    the feedback is out of date\n"
@@ -61,7 +61,7 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "\n"
         "5 folders of ps1: 2 graded, 1 refused, 1 for a person, 1 ungraded.\n"
         "2 with something that nobody has read yet.\n"
-        "No longer in submitted/, with points that stay: zoe."
+        "No longer in submitted/, but still with points: zoe."
     )
     assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)
 

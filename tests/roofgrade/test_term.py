@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 def test_a_term_in_commands(folder):
     assert "2 students taken in." in ask(folder, "roster", folder / "roster.csv").output
     said = ask(folder, "unpack", folder / "all.zip", "ps1").output
-    assert "1 taken in, 1 left out." in said
+    assert "1 unpacked, 1 left out." in said
     assert "cy/ps1" in said
 
     said = ask(folder, "ps1", "--workers", "1", "--all").output

@@ -103,7 +103,7 @@ def moodle(*senders):
 def test_an_entry_goes_to_the_student_it_names(course, entry, student):
     said, there = unpack(course, entry)
     assert {name.split("/")[0] for name in there} == {student}, said
-    assert "1 taken in, 0 left out." in said
+    assert "1 unpacked, 0 left out." in said
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_an_entry_that_may_be_anothers_is_left_to_a_person(course, entries, told
 def test_who_is_found_by_the_number_alone_is_remarked_on(course):
     said, there = unpack(course, "stoneevi_5006_456_ps1.ipynb")
     assert there == {"eve/ps1/ps1.ipynb"}
-    assert "Canvas says 'stoneevi'; taken for eve (Eve Maria Stone) by the number 5006" in said
+    assert "Canvas says 'stoneevi'; matched to eve (Eve Maria Stone) by the number 5006" in said
 
 
 def test_a_student_does_not_say_when_it_was_handed_in(course):
