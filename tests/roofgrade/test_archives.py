@@ -113,7 +113,7 @@ def test_links_and_devices_are_left_out(course):
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     device.external_attr = stat.S_IFCHR << 16
     told = unpacked(course, [(link, b"/etc/passwd"), (device, b"")])
-    assert all("a link, or something else" in each.why for each in told.values())
+    assert all("a link or another special file" in each.why for each in told.values())
     assert there(course) == set()
 
 
@@ -184,7 +184,7 @@ def test_unpacking_again_changes_nothing(course):
     unpacked(course, entries)
     before = (course.submitted / "ada/ps1").stat()
     [told] = unpacked(course, entries).values()
-    assert told.why == "it was there already"
+    assert told.why == "it was already there"
     assert (course.submitted / "ada/ps1").stat() == before
 
 
@@ -194,7 +194,7 @@ def test_what_is_replaced_is_kept_and_does_not_come_back(course):
     assert told.why == "the previous version is now in grading/earlier/ada/ps1/1"
     assert (course.grading / "earlier/ada/ps1/1/ps1.ipynb").read_bytes() == RELEASED
     [told] = unpacked(course, {"ada/ps1.ipynb": RELEASED}).values()
-    assert told.why.startswith("what is there is newer")
+    assert told.why.startswith("the files there are newer")
     assert (course.submitted / "ada/ps1/ps1.ipynb").read_bytes() == WORK
     assert [folder.name for folder in list_folders(course, "ps1")] == ["ada/ps1"]
 

@@ -68,7 +68,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
 
     # Its own run is what tests of hand_in are about.
     monkeypatch.setattr(
-        rerun, "rerun_notebook", lambda *given: rerun.RerunResult(me="somebody else")
+        rerun, "rerun_notebook", lambda *given: rerun.RerunResult(me="another user")
     )
     write_paragraph(notebook, "My paragraph.")
     (notebook.parent / "notes.csv").write_text("1")

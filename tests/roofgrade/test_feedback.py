@@ -35,7 +35,7 @@ def test_what_is_unread_is_no_zero(course):
     grade(course, "ada", RIGHT, written=WRITTEN)
     text = said(page(course, "ada"))
     assert f"4 of {WORTH - 4} points so far" in text
-    assert "4 further points are not yet read by a person." in text
+    assert "4 more points are not yet read by a person." in text
     assert "9. A claim 4, not yet read" in text
     assert "0 of 4" not in text.split("9. A claim")[1].split("Problem set")[0]
 
@@ -98,7 +98,7 @@ def test_who_was_refused_or_waits_for_a_person_is_told_so(course):
     assert "could not be graded: ps1.ipynb is <b>no</b> notebook" in refused
     assert "A person has to look at your submission." in waiting
     assert "log" not in waiting, "what the instructor reads is no student's"
-    assert "until then the points are provisional" in halfway
+    assert "Until then, the points are provisional" in halfway
     for text in (refused, waiting):
         assert "0 of" not in text
 

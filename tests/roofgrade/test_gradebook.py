@@ -229,7 +229,7 @@ def test_a_locked_gradebook_is_waited_for_and_then_named(course):
         holder.execute("begin immediate")
         with pytest.raises(GradebookError, match="database is locked") as told:
             writer.save(result)
-        assert "end that one" in str(told.value)
+        assert "close that program" in str(told.value)
         holder.rollback()
         assert writer.save(result)
         holder.close()
@@ -275,5 +275,5 @@ def test_a_release_that_belongs_to_another_source_is_told(course):
 def test_a_set_that_nobody_knows_is_told(course):
     course.source_path(SET).unlink()
     put(course, result_of(course, "ada"))
-    with pytest.raises(ValueError, match="does not know ps9"), GradebookWriter(course, "ps9"):
+    with pytest.raises(ValueError, match="has no set ps9"), GradebookWriter(course, "ps9"):
         pass

@@ -199,7 +199,7 @@ def test_a_second_try_below_a_check_does_not_move_it():
 def test_a_cell_that_became_another_type_is_of_its_own_again(grade_id, kind):
     found = mended(lambda nb: retype(nb, grade_id, kind))
     assert is_complete(found)
-    assert "another type" in found.remarks[0]
+    assert "cell type changed" in found.remarks[0]
 
 
 def test_an_emptied_or_untouched_paragraph_waits_for_nobody():
@@ -255,13 +255,13 @@ def test_numbers_that_json_lacks_do_not_matter():
         (b"", "not JSON"),
         (made()[:-200], "not JSON"),
         (b"[" * 100_000, "too deeply"),
-        (b"null", "no cells"),
-        (b'{"cells": 3}', "no cells"),
-        (b'{"worksheets": [{"cells": [null]}]}', "no cells"),
+        (b"null", "no readable cells"),
+        (b'{"cells": 3}', "no readable cells"),
+        (b'{"worksheets": [{"cells": [null]}]}', "no readable cells"),
         (b'{"cells": []}', "nothing of this problem set"),
         (b'{"cells": [{"source": 3}]}', "no text"),
-        (json.dumps({"cells": [{"source": "x" * 200_001}]}).encode(), "longer than"),
-        (json.dumps({"cells": [{"source": "x" * 200_000}] * 11}).encode(), "characters in it"),
+        (json.dumps({"cells": [{"source": "x" * 200_001}]}).encode(), "has more than"),
+        (json.dumps({"cells": [{"source": "x" * 200_000}] * 11}).encode(), "characters"),
         (json.dumps({"cells": [{}] * (MOST_CELLS + 1)}).encode(), "cells"),
     ],
 )

@@ -75,7 +75,7 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     assert MESSAGE in html
     assert "Why *so* much?" in html
     assert feedback.find_remarks(course, SET)["mallory"] == [
-        "too much to be shown within the limits: the feedback has it as plain text; look at the "
+        "too large or too slow to show: the feedback page has it as plain text; look at the "
         "file"
     ]
     html = page(course, "ada")
@@ -199,7 +199,7 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     assert "crash" not in page(course, "ada")
     nb["metadata"]["roofgrade"] = {"reason": ["no text"], "flagged": "no list"}
     path.write_text(json.dumps(nb))
-    assert "a person is needed" not in formgrade(course, path)
+    assert "needs a person" not in formgrade(course, path)
 
 
 def drawing(inside):

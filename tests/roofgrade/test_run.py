@@ -78,7 +78,7 @@ def test_what_is_nobodys_is_counted_and_no_student(course):
     summary = grade_with(course)
     assert summary.counts == {GRADED: 1, REFUSED: 0, WAITING: 3, UNGRADED: 0}
     assert summarise_without_grading(course, SET).counts == summary.counts
-    assert "4 folders of ps1: 1 graded, 0 refused, 3 for a person." in summary.sentences()
+    assert "4 folders of ps1: 1 graded, 0 refused, 3 need a person." in summary.sentences()
     text = summary.text()
     assert "cem.zip" in text
     assert "fay.docx" in text
@@ -139,7 +139,7 @@ def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsy
     monkeypatch.setattr("roofgrade.gradebook.result_files.hash_grader", lambda: "another")
     grade_with(course)
     said = capsys.readouterr().err
-    assert "have changed: what was graded before, 2 in all, runs once more" in said
+    assert "have changed: all 2 earlier results are graded again" in said
     assert read_result(course, SET, "ada", f"ada/{SET}").key != key
     grade_with(course)
     assert "changed" not in capsys.readouterr().err
@@ -198,7 +198,7 @@ def test_two_runs_of_one_set_exclude_each_other(course):
     grade_with(course)
     with (course.grading / SET / "lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(RuntimeError, match=f"{SET} is being graded by process {os.getpid()}"):
+        with pytest.raises(RuntimeError, match=f"process {os.getpid()} is grading {SET}"):
             grade_with(course)
     assert states(grade_with(course)) == {"ada": GRADED}
 
@@ -222,11 +222,11 @@ def test_a_later_submission_is_seen_before_it_is_graded(course):
     assert rows(summarise_without_grading(course, SET))["ada"].remarks == ()
     hand_in(course, "ada", answer="2")
     summary = summarise_without_grading(
-        course, SET, remarks={"ada": ["the feedback is out of date"]}
+        course, SET, remarks={"ada": ["the feedback page is out of date"]}
     )
     assert rows(summary)["ada"].remarks == (
         "handed in again since it was graded",
-        "the feedback is out of date",
+        "the feedback page is out of date",
     )
 
 

@@ -43,7 +43,7 @@ def summary():
         "dia": standing(1.0, ("a", "b", "c")),
         "zoe": standing(9.0, ()),
     }
-    return summarise("ps1", rows, standings, 26.0, remarks={"bea": ["the feedback is out of date"]})
+    return summarise("ps1", rows, standings, 26.0, remarks={"bea": ["the feedback page is out of date"]})
 
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
@@ -51,7 +51,7 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "student  folder   state               points  not yet read\n"
         "bea      bea/ps1  ✓ graded          26 of 26\n"
         "    the notebook is called 'PS1.ipynb'\n"
-        "    the feedback is out of date\n"
+        "    the feedback page is out of date\n"
         "cem      cem/ps1  ✗ refused                –\n"
         "    the notebook is not valid JSON\n"
         "    the gradebook has the points of an earlier submission\n"
@@ -59,8 +59,8 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "    a cell was stopped after 30 s\n"
         "eli      eli/ps1  … ungraded               –\n"
         "\n"
-        "5 folders of ps1: 2 graded, 1 refused, 1 for a person, 1 ungraded.\n"
-        "2 with something that nobody has read yet.\n"
+        "5 folders of ps1: 2 graded, 1 refused, 1 need a person, 1 ungraded.\n"
+        "2 with cells that are not yet read.\n"
         "No longer in submitted/, but still with points: zoe."
     )
     assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)

@@ -27,13 +27,13 @@ def folder(tmp_path_factory):
 
 
 def test_a_term_in_commands(folder):
-    assert "2 students taken in." in ask(folder, "roster", folder / "roster.csv").output
+    assert "2 students loaded." in ask(folder, "roster", folder / "roster.csv").output
     said = ask(folder, "unpack", folder / "all.zip", "ps1").output
     assert "1 unpacked, 1 left out." in said
     assert "cy/ps1" in said
 
     said = ask(folder, "ps1", "--workers", "1", "--all").output
-    assert "2 graded, 0 refused, 0 for a person" in said
+    assert "2 graded, 0 refused, 0 need a person" in said
     assert "22 of 26" in said
     assert "2 graded" in ask(folder, "table", "ps1").output
     assert "2 written, 0 as they were." in ask(folder, "feedback", "ps1").output

@@ -93,5 +93,5 @@ def test_nothing_that_is_printed_moves_the_cursor(course, command, monkeypatch):
 def test_a_penalty_of_nothing_is_printed_without_a_minus(course, monkeypatch):
     monkeypatch.chdir(course.root)
     said = CliRunner().invoke(main, ("late", SET, "--per-day", "0.1", "--grace", "30")).stdout
-    assert "0.0 h late, which costs nothing" in said
+    assert "0.0 h late, no penalty" in said
     assert re.search(r"ada: 72.0 h late, -\d", said)

@@ -194,7 +194,7 @@ HOARDS = {
 
 # A cell after which the process makes no sense, by what a person reads of it.
 ENDING = {
-    "a crash, or a call that ends Python": {
+    "it crashed, or a call ended Python": {
         "a crash": "import ctypes\nctypes.string_at(0)",
         "a closed channel": "import os\nos.close(3)",
         "i386 system calls": (
@@ -216,7 +216,7 @@ ENDING = {
         "a reply of another kind": f'{FORGE}forge(\'{{"answer": {{}}, "count": 1}}\')',
         "a deep reply": f"{FORGE}forge('[' * 1_000_000)",
     },
-    "put out too much": {
+    "produced too much output": {
         "a huge reply": "import os\nos.write(3, b'\\x7f\\xff\\xff\\xff')",
         "many large replies": (
             f"{FORGE}text = '{{\"ask\": {{}}, \"x\": \"' + 'x' * 1_000_000 + '\"}}'\n"
@@ -226,7 +226,7 @@ ENDING = {
             "    while left: left = left[os.write(3, left):]\n"
         ),
     },
-    "asked for too much": {
+    "made too many requests": {
         "questions without end": "import roofcheck\nfor _ in range(1001): roofcheck.request({})"
     },
     "too much": {"a question that is none": "import roofcheck\nroofcheck.request(1)"},
