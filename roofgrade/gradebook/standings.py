@@ -105,9 +105,15 @@ def query_standings(
     worth = query_max_score(gradebook, assignment)
     if worth is None:
         raise ValueError(sentence("book.unknown_set", assignment=assignment))
+    students = sa.select(
+        Student.id, Student.first_name, Student.last_name, Student.email, Student.lms_user_id
+    )
+    students = students if only is None else students.where(Student.id == only)
+    sums = SubmittedAssignment.student_id, sa.func.sum(SubmittedNotebook.late_submission_penalty)
+    penalty_sums = _limit_to_set(sa.select(*sums), assignment, only).group_by(sums[0])
     with gradebook.engine.connect() as connection:
-        people = {person.id: person._asdict() for person in connection.execute(_query_people(only))}
-        penalties = dict(connection.execute(_query_penalties(assignment, only)).all())
+        people = {person.id: person._asdict() for person in connection.execute(students)}
+        penalties = dict(connection.execute(penalty_sums).all())
         grades = {}
         for student, *grade in connection.execute(_query_grades(assignment, only)):
             grades.setdefault(student, []).append(grade)
@@ -132,18 +138,6 @@ def query_max_score(gradebook: Gradebook, assignment: str) -> float | None:
     query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
     with gradebook.engine.connect() as connection:
         return connection.scalar(query)
-
-
-def _query_people(only):
-    columns = Student.id, Student.first_name, Student.last_name, Student.email, Student.lms_user_id
-    query = sa.select(*columns)
-    return query if only is None else query.where(Student.id == only)
-
-
-def _query_penalties(assignment, only):
-    points = sa.func.sum(SubmittedNotebook.late_submission_penalty)
-    query = _limit_to_set(sa.select(SubmittedAssignment.student_id, points), assignment, only)
-    return query.group_by(SubmittedAssignment.student_id)
 
 
 def _query_grades(assignment, only):

@@ -272,7 +272,6 @@ def _is_waiting(cell, result):
 
 
 def _hash_cells(result, notebook):
-    """Hash each graded cell: what the student wrote or replied, and its points."""
     hashes = {}
     for cell in notebook.cells:
         if is_grade(cell):

@@ -55,8 +55,6 @@ class UnpackedEntry:
 
 @dataclass(frozen=True)
 class _OwnedEntry:
-    """An entry with its owner; ``sender`` is set if the LMS names one."""
-
     info: zipfile.ZipInfo
     student: str
     path: str
@@ -215,7 +213,6 @@ def _check_for_bombs(archive, infos):
 
 
 def _split_path(info):
-    """Return the parts of an entry's path. Raises _SkippedError for one that may not be written."""
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         raise _SkippedError(sentence("archives.no_file"))
@@ -379,7 +376,6 @@ def _store_version(folder, kept):
 
 
 def _has_files(folder, files):
-    """Whether a folder holds exactly these files, apart from a timestamp.txt."""
     try:
         current = bounded_files.read_files(folder.parent, folder.name)
     except (RefusedError, MachineryError):

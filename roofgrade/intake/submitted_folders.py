@@ -178,7 +178,6 @@ class _FolderScan:
             yield self._make_candidate("", entry, **fields, remarks=(sentence("intake.outside"),))
 
     def _find_student(self, name):
-        """Return the id that a name means, and why it can be nobody's, or ""."""
         ids = self.ids.find(name)
         if len(ids) > 1:
             return "", sentence("intake.two", students=sentence("people.and").join(sorted(ids)))
@@ -377,7 +376,6 @@ def _is_of_set(path, data, folder):
 
 
 def _count_cell_ids(data, release):
-    """Return how many cell ids of a release occur in a notebook, readable or not."""
     ids = _read_cell_ids(release, release.stat().st_mtime_ns)
     return sum(cell_id in data for cell_id in ids)
 

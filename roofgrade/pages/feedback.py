@@ -148,7 +148,6 @@ def _notebook_path(course, assignment, student):
 
 
 def _write_file(course, path, content):
-    """Write a whole file into ``feedback/``, or nothing."""
     course.feedback.mkdir(exist_ok=True)
     *folders, name = path.relative_to(course.open_to_group(course.feedback)).parts
     with safe_files.open_below(

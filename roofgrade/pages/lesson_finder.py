@@ -34,7 +34,11 @@ class LessonFinder:
         lessons = _read_toml(Path(root) / "course/lessons.toml")
         self._anywhere = lessons.get("anywhere", {})
         for pattern in self._anywhere:
-            _check_pattern(pattern)
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                fields = {"pattern": pattern, "error": error}
+                raise ValueError(sentence("report.bad_pattern", **fields)) from None
         self._questions = lessons.get("questions", {})
 
     def find_cell(self, question, slip=""):
@@ -56,13 +60,6 @@ class LessonFinder:
         for cells in (cells for topic in self._topics.values() for cells in topic.values()):
             if question in cells:
                 yield from (cell for cell in cells if re.match(r"l\d\d-", cell))
-
-
-def _check_pattern(pattern):
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise ValueError(sentence("report.bad_pattern", pattern=pattern, error=error)) from None
 
 
 def _read_toml(path):

@@ -124,7 +124,6 @@ class _PageBuilder:
         return self._render_or_quote(clean_markdown, source, attachments)
 
     def _render_outputs(self, cell):
-        """Render the outputs that fit on the page, and a line about the others."""
         self._begin_piece(self._settings.cell_bytes)
         pieces = [self._render_output(output) for output in cell.get("outputs", [])]
         if self._missing:
@@ -216,7 +215,6 @@ class _PageBuilder:
         self._missing, self._floor = 0, max(0, self._room_left - most)
 
     def _take_room(self, piece):
-        """Take the room for a piece if there is enough, and return whether there was."""
         cost = PIECE_COST + len(piece) + TAG_COST * piece.count("<")
         if cost > self._room_left - self._floor:
             return False
@@ -238,7 +236,6 @@ def _make_frame(cell, place):
 
 
 def _clean_marks(marks):
-    """Return nbgrader's marks of a cell, each with the type it should have."""
     if not isinstance(marks, dict) or not NAME.fullmatch(str(marks.get("grade_id", ""))):
         return {}
     clean = {name: marks.get(name) is True for name in FLAGS}
@@ -295,7 +292,6 @@ def _is_check(cell):
 
 
 def _strip_colours(value):
-    """Remove a terminal's colours: some are unreadable on paper."""
     return strip_ansi(_to_text(value))
 
 

@@ -149,7 +149,6 @@ class _Renderer(IPythonRenderer):
 
 
 def _format_formula(body, display, source):
-    """Return the formula as MathML, or its source if that fails."""
     if len(body) <= LONGEST_FORMULA:
         try:
             return _to_mathml(body, display)

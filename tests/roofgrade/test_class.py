@@ -92,7 +92,7 @@ def test_nobody_sees_what_lies_beside(graded):
 )
 def test_a_neighbours_figures_are_for_a_person_and_earn_nothing(graded, who, me):
     said, found = graded
-    assert found[who]["reason"].startswith(f"ps1.mine: the notebook says me = {me} and not '{who}'")
+    assert found[who]["reason"].startswith(f"ps1.mine: the notebook says me = {me}, not '{who}'")
     assert "ps1-mine-check" in found[who]["flagged"]
     assert found[who]["answers"]["ps1-mine-check"]["credit"] == 0
     assert f"ps1.mine: the notebook says me = {me}" in " ".join(said.split())
