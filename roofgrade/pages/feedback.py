@@ -187,40 +187,30 @@ class FeedbackExporter(Exporter):
         """
         nb, resources = copy.deepcopy(nb), self._init_resources(resources)
         context = resources["nbgrader"]
+        student, assignment = context["student"], context["assignment"]
         with contextlib.ExitStack() as stack:
-            gradebook = context.get("gradebook") or stack.enter_context(
-                Gradebook(context["db_url"])
-            )
+            gradebook = context.get("gradebook")
+            gradebook = gradebook or stack.enter_context(Gradebook(context["db_url"]))
             if "standing" not in context:
-                standings = query_standings(
-                    gradebook, context["assignment"], only=context["student"]
-                )
-                context["standing"] = standings[context["student"]]
-            marks = _read_marks(
-                gradebook, context["notebook"], context["assignment"], context["student"]
-            )
+                context["standing"] = query_standings(gradebook, assignment, only=student)[student]
+            grades = _read_marks(gradebook, context["notebook"], assignment, student)
         for cell in nb.cells:
-            cell_marks = cell.metadata.get("nbgrader")
-            name = cell_marks.get("grade_id") if isinstance(cell_marks, dict) else None
-            if isinstance(cell_marks, dict):
-                cell_marks.pop("model", None)
-            if name in marks:
-                cell_marks.update(marks.pop(name))
-            elif isinstance(cell_marks, dict) and (
-                cell_marks.get("grade") or cell_marks.get("solution")
-            ):
+            if not isinstance(marks := cell.metadata.get("nbgrader"), dict):
+                continue
+            marks.pop("model", None)
+            if marks.get("grade_id") in grades:
+                marks.update(grades.pop(marks["grade_id"]))
+            elif marks.get("grade") or marks.get("solution"):
                 del cell.metadata["nbgrader"]  # not a cell of this course
         if "course" not in context:
-            context["course"] = _find_course(resources["metadata"]["path"])
-            context["kept"] = self._read_results(context["course"], context["assignment"]).get(
-                context["student"]
-            )
-        context["learning"] = {}
-        if context["course"] and are_answers_released(context["course"], context["assignment"]):
-            model_answers = read_model_answers(context["course"], context["assignment"])
+            course = context["course"] = _find_course(resources["metadata"]["path"])
+            context["kept"] = self._read_results(course, assignment).get(student)
+        course, context["learning"] = context["course"], {}
+        if course and are_answers_released(course, assignment):
+            model_answers = read_model_answers(course, assignment)
             for cell in nb.cells:
-                if _cell_kind(cell, cell_marks := cell.metadata.get("nbgrader", {})) == "written":
-                    cell_marks["model"] = model_answers.get(cell_marks["grade_id"], "")
+                if _cell_kind(cell, marks := cell.metadata.get("nbgrader", {})) == "written":
+                    marks["model"] = model_answers.get(marks["grade_id"], "")
             context["learning"] = _collect_learning(nb, context)
         return nb, resources
 

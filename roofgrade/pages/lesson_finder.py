@@ -76,8 +76,6 @@ def find_steps(question_id):
 def _step_names(question):
     for part in getattr(question, "parts", {}).values():
         yield from _step_names(part)
-    slips_by_part = getattr(question, "known_slips", None)
-    for slips in (
-        slips_by_part.values() if isinstance(slips_by_part, dict) else filter(None, [slips_by_part])
-    ):
+    known = getattr(question, "known_slips", None)
+    for slips in known.values() if isinstance(known, dict) else filter(None, [known]):
         yield from (slip.names[0] for slip in [*slips.steps, *slips.single_changes])

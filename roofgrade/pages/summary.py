@@ -139,16 +139,15 @@ class Summary:
         return "  ".join(cells).rstrip()
 
     def _format_cells(self, row):
-        points = unread = ""
+        points = ""
         if row.points is not None:
             both = {"points": format_points(row.points), "most": format_points(self.worth)}
             points = sentence("summary.points_of", **both)
         unread = ", ".join(row.unread)
         if len(row.unread) > 2:
             unread = sentence("summary.cells", count=len(row.unread))
-        state = sentence(
-            f"summary.{row.state}"
-        )  # a sign and a word, for readers who can't see colours
+        # The state is a sign and a word, for readers who can't see colours.
+        state = sentence(f"summary.{row.state}")
         return row.student or "–", row.folder, state, points or "–", unread
 
 
