@@ -107,7 +107,7 @@ def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
     assert folder.state == WAITING
     assert why in folder.why
     folder.student.encode()
-    with pytest.raises(ValueError, match="cannot be used"):
+    with pytest.raises(ValueError, match="cannot be taken in"):
         read_submission(folder)
 
 
@@ -142,7 +142,9 @@ def test_what_lies_beside_a_students_sets_is_told(course):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/answers.docx", b"")
     put(course, "amy/ps2/ps2.ipynb", OTHER)
-    assert read_submission(only(course)).remarks == ("files outside a folder for a set: answers.docx",)
+    assert read_submission(only(course)).remarks == (
+        "files outside a folder for a set: answers.docx",
+    )
 
 
 @pytest.mark.parametrize("known", ["zo\u00e9", "zoe\u0301", "ZO\u00c9"])

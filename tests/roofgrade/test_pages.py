@@ -75,8 +75,7 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     assert MESSAGE in html
     assert "Why *so* much?" in html
     assert feedback.find_remarks(course, SET)["mallory"] == [
-        "too large or too slow to show: the feedback page has it as plain text; look at the "
-        "file"
+        "too large or too slow to show: the feedback page has it as plain text; look at the file"
     ]
     html = page(course, "ada")
     assert TOLD not in html
@@ -191,7 +190,10 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     }
     path.write_text(json.dumps(nb))
     html = formgrade(course, path)
-    assert "This submission needs a person: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in html
+    assert (
+        "This submission needs a person: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..."
+        in html
+    )
     assert "." * 3_000 not in html
     assert '<a href="#ps1-ridge-check">ps1-ridge-check</a>, ' in html
     assert '<a href="#ps1-paragraph">' in html

@@ -43,7 +43,9 @@ def summary():
         "dia": standing(1.0, ("a", "b", "c")),
         "zoe": standing(9.0, ()),
     }
-    return summarise("ps1", rows, standings, 26.0, remarks={"bea": ["the feedback page is out of date"]})
+    return summarise(
+        "ps1", rows, standings, 26.0, remarks={"bea": ["the feedback page is out of date"]}
+    )
 
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
