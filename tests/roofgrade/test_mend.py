@@ -259,7 +259,7 @@ def test_numbers_that_json_lacks_do_not_matter():
         (b'{"cells": 3}', "no readable cells"),
         (b'{"worksheets": [{"cells": [null]}]}', "no readable cells"),
         (b'{"cells": []}', "nothing of this problem set"),
-        (b'{"cells": [{"source": 3}]}', "no text"),
+        (b'{"cells": [{"source": 3}]}', "not text"),
         (json.dumps({"cells": [{"source": "x" * 200_001}]}).encode(), "has more than"),
         (json.dumps({"cells": [{"source": "x" * 200_000}] * 11}).encode(), "characters"),
         (json.dumps({"cells": [{}] * (MOST_CELLS + 1)}).encode(), "cells"),
