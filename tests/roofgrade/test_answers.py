@@ -151,7 +151,9 @@ def test_each_question_leads_to_the_section_that_teaches_it(course, site):
     assert "Read it again" not in page(course, "ada")
     answer_release.release_answers(course, SET)
     html = section(page(course, "ada"), RIDGE)
-    assert "Read about it again: Lecture 2, section “From two times to one comparison”" in told(html)
+    assert "Read about it again: Lecture 2, section “From two times to one comparison”" in told(
+        html
+    )
     place = f"{SITE}/lectures/02-arithmetic-intensity.html#from-two-times-to-one-comparison"
     assert re.findall(r'href="(http[^"]+)"', html) == ([place] if site else [])
 
