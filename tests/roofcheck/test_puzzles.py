@@ -152,8 +152,11 @@ def deep(pad, X, Y, Z):
         (lambda pad, X, Y, Z: pad.zeros((10**6, 10**6)), "are free"),
         (lambda pad, X, Y, Z: pad.array(shape=(10**9, 10**9)), "your function raised"),
         (lambda pad, X, Y, Z: pad.full((1, 1), 0.5), "0, 1, inf or -inf"),
-        (lambda pad, X, Y, Z: np.asarray(X), "no numbers to read"),
-        (lambda pad, X, Y, Z: pad.apply(np.frompyfunc(abs, 1, 1), X, into=X), "a ufunc of NumPy"),
+        (lambda pad, X, Y, Z: np.asarray(X), "read the numbers of X"),
+        (
+            lambda pad, X, Y, Z: pad.apply(np.frompyfunc(abs, 1, 1), X, into=X),
+            "takes a NumPy ufunc",
+        ),
         (lambda pad, X, Y, Z: sys.exit(), "your function raised SystemExit"),
         (lambda: None, "your function raised TypeError"),
         (lambda *arguments: iter(int, 1), "Your function did nothing"),

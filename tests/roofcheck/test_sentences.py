@@ -24,8 +24,8 @@ TO_AUTHORS = {"suggest_name", "problems", "find_problems"}
 NO_SENTENCES = {
     "it cannot be parsed", "no peak at all", "outside lower center", "norms, adds, activations",
     "the figures as written", "floating point operation", "known cases alone",
-    "a question like another", " of the table", "the matrix unit", "can not tell",
-    "impossible to tell", "not enough information", "a set of all pairs",
+    "a question like another", "chips and years", " of the table", "the matrix unit",
+    "can not tell", "impossible to tell", "not enough information", "a set of all pairs",
 }  # fmt: skip
 
 

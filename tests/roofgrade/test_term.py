@@ -36,8 +36,8 @@ def test_a_term_in_commands(folder):
     assert "2 graded, 0 refused, 0 need a person" in said
     assert "22 of 26" in said
     assert "2 graded" in ask(folder, "table", "ps1").output
-    assert "2 written, 0 as they were." in ask(folder, "feedback", "ps1").output
-    assert "0 written, 2 as they were." in ask(folder, "feedback", "ps1").output
+    assert "2 written, 0 unchanged." in ask(folder, "feedback", "ps1").output
+    assert "0 written, 2 unchanged." in ask(folder, "feedback", "ps1").output
 
     rows = {
         row["student"]: row
@@ -48,7 +48,10 @@ def test_a_term_in_commands(folder):
     assert '"22"' in ask(folder, "export", "ps1", "--for", "moodle", "--provisional").output
     assert "ps1.ridge" in ask(folder, "report", "ps1").output
     assert (folder / "autograded/ps1-report.png").is_file()
-    assert "2 judged, 0 move, 0 change" in ask(folder, "regrade", "ps1", "ps1.ridge").output
+    assert (
+        "2 judged, 0 with other points, 0 change"
+        in ask(folder, "regrade", "ps1", "ps1.ridge").output
+    )
     assert ask(folder, "late", "ps1", "--per-day", "0.1").output == ""
 
 

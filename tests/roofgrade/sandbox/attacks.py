@@ -204,7 +204,7 @@ ENDING = {
             "ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(page)))()"
         ),
     },
-    "nonsense": {
+    "invalid": {
         "a reply that is none": f"{FORGE}forge('[]')",
         "a reply that is no JSON": f"{FORGE}forge('{{')",
         "a reply in no encoding": "import os\nos.write(3, b'\\0\\0\\0\\2\\xff\\xff')",
@@ -229,7 +229,7 @@ ENDING = {
     "made too many requests": {
         "questions without end": "import roofcheck\nfor _ in range(1001): roofcheck.request({})"
     },
-    "too much": {"a question that is none": "import roofcheck\nroofcheck.request(1)"},
+    "too many requests": {"a question that is none": "import roofcheck\nroofcheck.request(1)"},
 }
 
 # A cell that tries to harm those after it in the same notebook, and does not.

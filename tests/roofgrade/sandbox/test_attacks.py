@@ -122,7 +122,7 @@ def test_a_forged_reply_is_data_and_leaves_the_true_one_behind(child):
     )
     assert reply["count"] == 7
     assert reply["outputs"][0]["y"] == "\N{REPLACEMENT CHARACTER}"
-    with pytest.raises(ProcessEndedError, match="nonsense"):
+    with pytest.raises(ProcessEndedError, match="invalid reply"):
         child.probe({"expression": "1"})
 
 
