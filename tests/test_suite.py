@@ -15,8 +15,8 @@ def test_a_file_that_doubles_is_noticed_on_a_machine_of_any_speed():
         assert grown_files(now | {"tests/d.py": slower * 2}, before) == []
 
 
-def test_no_folder_exceeds_its_budget_of_lines():
+def test_no_folder_has_more_lines_than_it_may():
     budgets = read_budgets()
     assert {"roofkit", "rooflab", "roofcheck", "roofgrade", "tools", "tests"} == set(budgets)
-    over = {name: count_lines(name) - most for name, most in budgets.items()}
+    over = {name: count_lines(name) - most for name, (_, most) in budgets.items()}
     assert not {name: lines for name, lines in over.items() if lines > 0}, "take something out"
