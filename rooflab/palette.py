@@ -1,4 +1,4 @@
-"""The colours shared by figures, live pictures, decks, pages and feedback (palette.toml)."""
+"""The colours shared by figures, interactive figures, decks, pages and feedback (palette.toml)."""
 
 import functools
 import re

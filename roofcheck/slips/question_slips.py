@@ -27,7 +27,7 @@ from roofcheck.reading.numbers import GivenNumber
 from roofcheck.sentences import Sentence
 from roofcheck.slips.diagnosis import Diagnosis, is_plain_factor, word_diagnosis
 from roofcheck.slips.rare_slips import list_input_slips, list_rare_slips
-from roofcheck.slips.scales import HALF_CREDIT, factor_scales, unit_scales, zero_scales
+from roofcheck.slips.scales import HALF_CREDIT, factors_of_two, unit_scales, zero_scales
 from roofcheck.slips.single_changes import list_single_changes
 from roofcheck.steps.computation import Computation, SlipValue
 from roofcheck.steps.derivation import Derivation
@@ -170,7 +170,7 @@ class QuestionSlips:
     def singles(self) -> list[SlipValue]:
         """All single slips: steps, changes, and the right result inverted or off by a factor."""
         unit = self._computation.unit
-        factors = [*unit_scales(unit), *factor_scales(self._computation), *zero_scales(unit)]
+        factors = [*unit_scales(unit), *factors_of_two(self._computation), *zero_scales(unit)]
         scaled = [*(scale.apply_to(self.right) for scale in factors), *self._inverted_slips()]
         known = self.steps + self.single_changes
         columns = [slip.column for slip in known]
@@ -330,7 +330,7 @@ class QuestionSlips:
 
         The pairs stop once they would make chance matches too likely.
         """
-        factors = [*factor_scales(self._computation)]
+        factors = [*factors_of_two(self._computation)]
         meets, room = 0, CHANCE_OF_PAIRS * WINDOW / (2 * EXACT_RTOL)
         known = [self.right, *(single.column for single in self.singles)]
         plain = {scale.name for scale in factors}

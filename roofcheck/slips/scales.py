@@ -42,7 +42,7 @@ def unit_scales(unit: str) -> Iterator[Scale]:
             yield Scale(f"prefix: 10^{power}", 10.0**power, says)
 
 
-def factor_scales(computation: Computation) -> Iterator[Scale]:
+def factors_of_two(computation: Computation) -> Iterator[Scale]:
     """Yield the factors of 2, and of 8 if the inputs are in bytes."""
     for factor in (2.0, 0.5):
         places = join_items(dict.fromkeys(_sources_of_two(computation, factor)))

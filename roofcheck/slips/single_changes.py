@@ -87,7 +87,7 @@ def list_single_changes(
                 yield words.make_change(step, change)
 
 
-class _LazyPart:
+class _DeferredText:
     """A part of a step, formatted only when a message shows it."""
 
     def __init__(self, node, symbol):
@@ -113,7 +113,7 @@ class _ChangeWording:
                 return self._names.get(name, name)
             case Constant(_, label="") as number:
                 return Sentence("act.number", number=number.text(str))
-        return _LazyPart(node, self._symbol)
+        return _DeferredText(node, self._symbol)
 
     def _symbol(self, name):
         """Keep a symbol such as n, and spell out a longer name."""

@@ -10,8 +10,8 @@ from rooflab.scratchpad import least_matmul_bytes
 ITEMSIZE = 2  # bf16
 
 
-def draw_matmul(rng, number):
-    """Draw a case: sides that tiles divide, sides that don't, a thin Y, or one where all fits."""
+def draw_matmul_case(rng, number):
+    """Draw a case: sides the tiles divide evenly, sides they don't, a thin Y, or all fits."""
     room, M, N, K = (
         (50, rng.choice((18, 24)), rng.choice((18, 24)), rng.randint(21, 24)),
         (82, rng.choice((23, 31)), 23, rng.choice((19, 23))),
@@ -27,7 +27,7 @@ def draw_matmul(rng, number):
     )  # fmt: skip
 
 
-def draw_attend(rng, number):
+def draw_attention_case(rng, number):
     """Draw scores whose rows don't fit and whose exponentials overflow; the last N is a prime."""
     M, d = rng.randint(6, 10), rng.randint(3, 5)
     N = rng.choice((163, 167, 173, 179)) if number == 3 else 8 * rng.randint(20, 24)
@@ -50,7 +50,7 @@ def scratchpad_sizes(case):
     return {**case.sizes, "capacity": case.capacity, "size": ITEMSIZE}
 
 
-def draw_gather(rng, number):
+def draw_gather_case(rng, number):
     """Draw a ring, a slice whose corners have two links, or a grid that is no slice."""
     grid = rng.choice(((2, 3), (3, 4), (2, 5), (4, 5)))
     groups = (
@@ -69,7 +69,7 @@ def fabric_sizes(case):
 
 
 CASES = {
-    "matmul": (draw_matmul, scratchpad_sizes),
-    "attend": (draw_attend, scratchpad_sizes),
-    "gather": (draw_gather, fabric_sizes),
+    "matmul": (draw_matmul_case, scratchpad_sizes),
+    "attend": (draw_attention_case, scratchpad_sizes),
+    "gather": (draw_gather_case, fabric_sizes),
 }

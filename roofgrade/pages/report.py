@@ -1,4 +1,4 @@
-"""Reports what a class got wrong in one set, by question and by mistake, with lecture cells.
+"""Report what a class got wrong in one set, by mistake, with the lecture cells to revisit.
 
 It uses the kept results, so the messages of the last run. Refused submissions don't count.
 """

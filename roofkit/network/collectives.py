@@ -8,7 +8,7 @@ bytes over the group's ``egress``. A single chip communicates nothing.
 ``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
 were sent too: V instead of (n-1)/n V. For two chips that is twice too much.
 
-The time of a small array is mostly the latency of its hops. With ``with_latency=True`` the time is
+For a small array, the time is mostly hop latency. With ``with_latency=True`` the time is
 at least hops × the group's latency. On TPU v5e a hop takes about 1 µs:
 
 >>> from roofkit.network import group

@@ -91,7 +91,7 @@ def test_a_zip_sets_no_time_and_canvass_late_mark_is_passed_on(course):
         ("ps1.ipynb", "whose"),
         (f"{'x' * 129}/ps1.ipynb", "128"),
         (f"ada/{'漢' * 100}.csv", "255"),
-        ("<script>alert(1)</script>/ps1.ipynb", "'<script>alert(1)<' cannot be an id"),
+        ("<script>alert(1)</script>/ps1.ipynb", "'<script>alert(1)<' cannot be used as an id"),
         ("ada_1_2_..", "not a valid file name"),
         ("ada/a\nb.ipynb", "control"),
         ("ada/" + "x/" * 9 + "ps1.ipynb", "deep"),

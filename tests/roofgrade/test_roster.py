@@ -53,8 +53,11 @@ def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
         ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' appears twice"),
         ("id\nzo\u00e9\nzoe\u0301\n", "line 3: 'zo\u00e9' appears twice"),
         ("id\nann\nANN\n", "line 3: 'ANN' and 'ann' are two spellings of the same id"),
-        ("id\n<img src=x>\n", "line 2: '<img src=x>' cannot be an id: its name contains '<=>'"),
-        ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be an id"),
+        (
+            "id\n<img src=x>\n",
+            "line 2: '<img src=x>' cannot be used as an id: its name contains '<=>'",
+        ),
+        ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be used as an id"),
         ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells under 2 headings"),
         ('id,last_name\nann,"Muster\n', "unexpected end of data"),
     ],

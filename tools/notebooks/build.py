@@ -1,4 +1,4 @@
-"""Build the notebooks from their texts, or check that they are up to date.
+"""Build the notebooks from their text sources, or check that they are up to date.
 
     course/text/01-x.md      -> course/en/01-x.ipynb        run, with outputs
     solutions/text/ps1-x.md  -> solutions/en/ps1/ps1.ipynb  nbgrader's source, not run
@@ -77,7 +77,7 @@ def main(
         if args.check and not args.texts:
             problems += [
                 f"{path}: no text builds this notebook; delete it"
-                for path in find_stale_notebooks(root, texts)
+                for path in find_notebooks_without_text(root, texts)
             ]
     except BuildError as error:
         problems.append(str(error))
@@ -196,7 +196,7 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
             if once:
                 relabel_svgs_as_png(cell.outputs)
     inline.fill_in_values(text, probes)
-    return notebook_as_text(text)
+    return format_notebook(text)
 
 
 def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
@@ -280,7 +280,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
     from nbgrader.utils import capture_log
     from traitlets.config import PyFileConfigLoader
 
-    source = notebook_as_text(text)
+    source = format_notebook(text)
     source_path, release_path = built_paths(text.name)
     with tempfile.TemporaryDirectory() as course:
         write_if_changed(Path(course, source_path), source)
@@ -301,7 +301,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
         return source, release.read_text(encoding="utf-8")
 
 
-def notebook_as_text(text: Text) -> str:
+def format_notebook(text: Text) -> str:
     try:
         nbformat.validate(text.notebook)
     except nbformat.ValidationError as error:
@@ -342,7 +342,7 @@ def drop_picture_bytes(content: str) -> str:
     return re.sub(r'(data:image/png;base64,|"image/png": ")(?:[\w+/=]|\\n)+', r"\1", content)
 
 
-def find_stale_notebooks(root: Path, texts: list[str]) -> list[str]:
+def find_notebooks_without_text(root: Path, texts: list[str]) -> list[str]:
     """List the notebooks that none of the texts builds."""
     folders = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
     built = {root / target for text in texts for target in built_paths(text)}

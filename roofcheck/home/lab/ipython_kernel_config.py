@@ -6,4 +6,4 @@ c = get_config()  # noqa: F821  IPython provides it
 
 # Only kernels of a Jupyter server know their notebook.
 if "JPY_SESSION_NAME" in os.environ:
-    c.InteractiveShellApp.extensions.append("roofcheck.handin.first_cell")
+    c.InteractiveShellApp.extensions.append("roofcheck.handin.setup_reminder")

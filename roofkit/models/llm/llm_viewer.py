@@ -70,7 +70,7 @@ def _charge_norm_seven(at, operation):
     return operation._replace(flops=operation.flops / NORM_FLOPS[at.model.norm] * 7)
 
 
-def _drop_parameters(at, operation):
+def _drop_weight_bytes(at, operation):
     return operation._replace(weights=0.0)
 
 
@@ -152,7 +152,7 @@ DEPARTURES = {
         "RMSNorm 4 FLOPs an element, LayerNorm 7", "7 for both", NORMS, _charge_norm_seven
     ),
     "norm_weights": Departure(
-        "norms read their parameters", "they do not", NORMS, _drop_parameters
+        "norms read their parameters", "they do not", NORMS, _drop_weight_bytes
     ),
     "activation_flops": Departure(
         "SiLU 3 FLOPs an element, the gate 1", "2 in all", ACTS, _charge_activation_two

@@ -207,7 +207,7 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
         raise ValueError(f'prices must map chips to prices, as in {{"H100": 2.5}}, got {prices!r}')
     asked = {name: check_number(each, name) for name, each in asked.items() if each is not None}
     load = asked.pop("tokens_per_second", None)
-    prices = prices and {_table_name(name): price for name, price in prices.items()}
+    prices = prices and {_chip_name_in_table(name): price for name, price in prices.items()}
     found = [
         point for served in deployments
         if (point := _best_point(served, prompt, output, asked, load, prices, room)) is not None
@@ -254,7 +254,7 @@ def _best_point(served, prompt, output, limits, load, prices, room):
     )  # fmt: skip
 
 
-def _table_name(name):
+def _chip_name_in_table(name):
     """Return the table's name for a chip; a name not in the table is a chip of the user's own."""
     try:
         return chip_of(name).name

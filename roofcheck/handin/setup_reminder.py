@@ -20,7 +20,9 @@ def load_ipython_extension(shell):
 def explain_name_error(shell, kind, error, trace, tb_offset=None):
     """Show the sentence instead of a traceback, or the error as IPython does."""
     try:
-        missing = error.name in names_of_first_cell(shell) and error.name not in shell.user_ns
+        missing = (
+            error.name in find_names_bound_by_first_cell(shell) and error.name not in shell.user_ns
+        )
     except (OSError, LookupError, TypeError, ValueError, SyntaxError):
         missing = False  # the notebook can't be read
     if missing:
@@ -28,7 +30,7 @@ def explain_name_error(shell, kind, error, trace, tb_offset=None):
     shell.showtraceback((kind, error, trace), tb_offset=tb_offset, running_compiled_code=True)
 
 
-def names_of_first_cell(shell):
+def find_names_bound_by_first_cell(shell):
     """Return the names that the first code cell of the kernel's notebook binds."""
     notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text(encoding="utf-8"))
     [first, *_] = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")

@@ -9,7 +9,7 @@ import pytest
 from IPython.core.interactiveshell import InteractiveShell
 from traitlets.config import Config
 
-from roofcheck.handin import first_cell
+from roofcheck.handin import setup_reminder
 
 SETUP = """import numpy as np
 %pip --version
@@ -35,7 +35,7 @@ def shells(tmp_path, monkeypatch):
     monkeypatch.setenv("JPY_SESSION_NAME", str(tmp_path / "one.ipynb"))
     config = Config(HistoryManager={"enabled": False})
     told, plain = (InteractiveShell(config=config) for _ in range(2))
-    first_cell.load_ipython_extension(told)
+    setup_reminder.load_ipython_extension(told)
     return told, plain
 
 
