@@ -107,7 +107,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     write_paragraph(renamed, "Too late.")
     failed = hand_in_file(renamed, SET, unfinished=True)
     assert failed.state == "stopped"
-    assert "The exchange of your class says: Inbound directory doesn't exist" in str(failed)
+    assert "Inbound directory doesn't exist" in str(failed)
 
 
 def write_paragraph(notebook, text):
