@@ -2,7 +2,7 @@
 
 ``check("ps1.ridge", answer)`` judges an answer: right, a known slip with its reason, or neither.
 ``questions`` holds the tables, ``tables`` reads them, ``kinds`` judges each kind of question, and
-``study`` has what students call. README.md is for question authors.
+``study`` has the functions that students call. README.md is for question authors.
 """
 
 from roofcheck.handin.hand_in import hand_in

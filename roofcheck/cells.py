@@ -1,4 +1,4 @@
-"""Find the calls by which notebooks ask questions, such as ``check("ps1.ridge", ridge)``."""
+"""Find the calls that ask a notebook's questions, such as ``check("ps1.ridge", ridge)``."""
 
 import ast
 import contextlib

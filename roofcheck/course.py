@@ -81,11 +81,11 @@ class ProblemSet:
 
 @dataclass(frozen=True)
 class Term:
-    """A teacher's settings; the defaults are those without a term.toml.
+    """A teacher's settings; the defaults apply without a term.toml.
 
     ``due`` maps sets to due times with a zone, ``upload`` says where to upload files, ``site`` is
     the address of the published pages, ``ids`` the file of known ids. ``own_figures`` are the sets
-    whose number questions give each student other figures.
+    whose number questions give each student different figures.
     """
 
     due: dict[str, datetime] = field(default_factory=dict)
@@ -125,7 +125,7 @@ class Course:
         )  # fmt: skip
 
     def set(self, name: str) -> ProblemSet:
-        """Return the problem set of this id, such as "ps1"; ValueError lists the ids there are."""
+        """Return the problem set of this id, such as "ps1"; ValueError lists the known ids."""
         for problem_set in self.sets:
             if problem_set.id == name:
                 return problem_set
@@ -134,7 +134,7 @@ class Course:
 
     @cached_property
     def term(self) -> Term:
-        """The teacher's settings; ValueError names the file and the setting that is wrong."""
+        """The teacher's settings; ValueError names the file and the wrong setting."""
         path = self.root / TERM
         if not path.is_file():
             return Term()

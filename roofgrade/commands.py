@@ -17,7 +17,7 @@ from roofkit.commandline.errors import ErrorSentences
 class _CourseCommand(click.Command):
     """A command on a course, which first saves what an interrupted command left unsaved.
 
-    It replaces errors of a full disk or an unusable gradebook by a message.
+    It replaces errors from a full disk or an unusable gradebook with a message.
     """
 
     def invoke(self, ctx):
@@ -270,7 +270,7 @@ def export(course, name, form, into, provisional):
     else:
         text = getattr(exports, f"export_{form}")(course, name, provisional)
     try:
-        click.echo(text, nl=False)  # a CSV has line ends of its own
+        click.echo(text, nl=False)  # a CSV has its own line ends
     except OSError as error:
         if error.errno not in DISK_FULL_ERRORS:
             raise

@@ -99,7 +99,7 @@ def hand_in(name, unfinished=False, path=None):
     """Hand in a problem set by its name: the notebook that calls this, as it was last saved.
 
     Unanswered questions and failing cells stop it; ``unfinished=True`` hands it in anyway. ``path``
-    names the notebook if that can't be found out. Returns a Report, or None while the notebook runs
+    names the notebook if hand_in can't find it. Returns a Report, or None while the notebook runs
     to be handed in or graded.
     """
     if any(map(os.environ.get, INERT_VARIABLES)):
@@ -117,7 +117,7 @@ def hand_in(name, unfinished=False, path=None):
 def hand_in_file(path, name, unfinished=False) -> Report:
     """Hand in the notebook at ``path`` as the set ``name``; see ``hand_in``.
 
-    The Report also says what can't be read, written or submitted; nothing is raised for that.
+    Problems with reading, writing or submitting are in the Report, too; they raise nothing.
     """
     path = Path(path).absolute()
     try:
@@ -386,7 +386,7 @@ def _word_upload(around):
 
 
 def _clean_id(student):
-    """Return an id with odd signs replaced, for a file name."""
+    """Return an id with odd characters replaced, for a file name."""
     odd = ids.find_odd_signs(student)
     return "".join("_" if sign in odd else sign for sign in student)
 

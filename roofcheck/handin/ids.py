@@ -1,4 +1,4 @@
-"""Student ids: which signs they may have, and the file of hashes of a class's ids.
+"""Student ids: the characters they may have, and the file of hashes of a class's ids.
 
 In the file, the first line that is not a comment is the salt; every other line is the hash of an
 id. Anyone with an id can look it up; anyone with only the file has to guess.
@@ -16,13 +16,13 @@ from roofcheck.tables.variants import normalise_id
 # One hash may take this long for a student; a longer time makes guessing slower.
 ROUNDS = 50_000
 DIGITS = 32
-# Besides letters, marks and digits of all languages, an id may have only these signs. Signs of
-# markup, addresses, patterns and terminals are missing: nbgrader's pages put ids into their text.
+# Besides letters, marks and digits of all languages, an id may have only these characters. Those
+# of markup, addresses, patterns and terminals are missing: nbgrader's pages put ids into text.
 ID_SIGNS = frozenset(" ._-@+',()’·・")
 
 
 def find_odd_signs(name: str) -> list[str]:
-    """Return the signs in a name that no id may have, sorted.
+    """Return the characters in a name that no id may have, sorted.
 
     >>> find_odd_signs("ada.lovelace@example.edu"), find_odd_signs("<b>")
     ([], ['<', '>'])

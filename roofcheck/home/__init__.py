@@ -1,8 +1,7 @@
 """The course's home page in JupyterLab: a server extension and its page.
 
-``make extension`` builds ``labextension/``, which JupyterLab loads,
-from ``lab/``. The server serves
-the page from ``static/``; ``handlers`` answers its requests.
+``make extension`` builds ``labextension/``, which JupyterLab loads, from ``lab/``.
+The server serves the page from ``static/``; ``handlers`` answers its requests.
 """
 
 

@@ -23,7 +23,7 @@ from roofcheck.study.review import NothingDue, due_now, schedule
 
 # Decks and pages of this server, as JSON: a list of {"text": ..., "url": ...}.
 PAGES_VARIABLE = "ROOFLINE_PAGES"
-# Seconds for which an answer of the exchange counts as current.
+# The exchange's answer counts as current for this many seconds.
 FRESH = 60
 # Sentences that the page shows by itself.
 LABELS = (

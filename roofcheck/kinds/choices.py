@@ -26,7 +26,7 @@ SYNONYMS = VOCABULARY["synonyms"]
 class Choice(Question):
     """A question for the option that ``formula`` returns; ``why_not`` explains each wrong one.
 
-    ``also`` maps options to more wordings than those in ``SYNONYMS``.
+    ``also`` maps options to wordings beyond those in ``SYNONYMS``.
     """
 
     formula: Callable
@@ -78,7 +78,7 @@ class Choice(Question):
         return Verdict(0, sentence("choice.unlisted", answer=repr(answer)[:80], options=options))
 
     def _named_options(self, text):
-        """Return the options that a text is, or else those that it names and doesn't deny."""
+        """Return the options that a text equals, or else those that it names and doesn't deny."""
         wordings = {
             option: {
                 _normalise_wording(wording)

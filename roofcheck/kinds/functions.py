@@ -28,9 +28,9 @@ from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.computation import apply_formula
 from roofcheck.steps.derivation import Derivation, Line, merge_parts
 
-# The cases that a function is called with, enough to reach every branch.
+# The number of cases that a function is called with, enough to reach every branch.
 CASES = 12
-# Two values are shown with the first of these numbers of digits that tells them apart.
+# Two values are shown to the first of these numbers of digits that tells them apart.
 DIGITS = 4, 6, 9
 # The ways in which students round results.
 ROUNDINGS = [
@@ -268,7 +268,7 @@ class Function(Question):
             raise _TroubleError(Verdict(0, message))
         values = as_sequence(raw, len(self.results) + 1)
         if len(values) != len(self.results):
-            # An iterator was read only to one item too many.
+            # The iterator was read only up to one item too many.
             endless = not isinstance(raw, Sized) and len(values) > len(self.results)
             many = len(raw) if isinstance(raw, Sized) else len(values)
             key = "function.more" if endless else "function.length"

@@ -41,7 +41,7 @@ class Number(Question):
     ``formula`` is a Derivation, whose steps give slips, or any function. ``slips`` are further
     mistakes. ``words`` maps names of changes to sentences that replace the generic ones; ``half``
     names the slips that keep half the credit; ``usual`` names the slip that a slide shows, by
-    default the first of ``slips``. ``figure`` names the attribute that is read of an Estimate.
+    default the first of ``slips``. ``figure`` names the attribute to read from an Estimate.
     ``beyond``, a function of inputs and ``answer``, returns why an answer is impossible, if it is.
     ``exact``: all numbers are small and whole. ``symbols`` maps the symbols that an answer may use,
     as in "2C/W", to the inputs that they mean.
@@ -85,7 +85,7 @@ class Number(Question):
         return [self.formula]
 
     def settled_by(self, others: Iterable["Number"]) -> set[str]:
-        """Return the inputs and steps shared with right ``others`` that those depend on."""
+        """Return the shared inputs and steps that the right ``others`` depend on."""
         settled = set()
         for other in others:
             if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):

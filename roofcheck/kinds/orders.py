@@ -110,7 +110,7 @@ class Order(Question):
             return None
 
     def _word_wrong_items(self, given):
-        """Return the message about items that differ from those to order."""
+        """Return the message about items that differ from the ones to be ordered."""
         options = join_items(sorted(self.items), "comma")
         if self._has_letters:
             return sentence("order.wrong-letters", options=options)

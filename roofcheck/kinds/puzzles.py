@@ -22,7 +22,7 @@ from roofcheck.steps.derivation import Derivation, Line
 
 @dataclass(frozen=True, kw_only=True)
 class Puzzle(Question):
-    """A question for a function that does a computation on a machine with few bytes moved.
+    """A question for a function that does a computation on a machine and moves few bytes.
 
     ``case`` draws one Case from a Random and the number of the case; ``case_count`` are drawn.
 

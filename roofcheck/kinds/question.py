@@ -96,7 +96,7 @@ class Question(abc.ABC):
         return self
 
     def judge_for_points(self, answer, seed) -> Verdict:
-        """Return the Verdict of ``judge``, or a lower one if cases of this seed go worse.
+        """Return the Verdict of ``judge``, or a lower one if the cases of this seed earn less.
 
         The message never quotes those cases.
         """
@@ -132,7 +132,7 @@ class Question(abc.ABC):
 
     @property
     def has_new_figures(self) -> bool:
-        """Whether a new draw has other figures."""
+        """Whether a new draw has different figures."""
         return any(figure.redraw for figure in self.all_inputs().values())
 
     def derivation(self) -> list[Line]:

@@ -16,7 +16,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 
 # No answer has so many parts, so the rest of a longer one is ignored.
 MOST_ITEMS = 1000
-# Students may hand in a roofkit object. Its type and the dimension of the question tell which
+# Students may hand in a roofkit object. Its type and the dimension of the question decide which
 # attribute is read. For an Estimate the question's ``figure`` names it.
 ANSWERING_ATTRIBUTES = {
     (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
@@ -50,7 +50,7 @@ def describe_type(answer):
 def read_number(answer, unit="", figure=""):
     """Return a GivenNumber for anything that is one real number, in the question's unit.
 
-    ``figure`` names the attribute that is read of an Estimate. Raises UnreadableError.
+    ``figure`` names the attribute to read from an Estimate. Raises UnreadableError.
     """
     if is_missing(answer):
         raise UnreadableError(word_missing(answer), missing=True)

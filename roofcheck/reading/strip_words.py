@@ -44,7 +44,7 @@ OPERATIONS = {
 
 
 def without_words(words):
-    """Return the number alone, with signs for operations.
+    """Return only the number, with signs for operations.
 
     >>> without_words("I think T_comms is about 5 ms, so it binds")
     '5 ms'

@@ -2,7 +2,7 @@
 
 A case of a puzzle **records** a function: it calls the function with a machine that writes down
 every operation, as a *program*, a list of plain values that JSON can carry. It **replays** the
-program on a machine of its own, with its own numbers, and takes the counts from there. The function
+program on its own machine, with its own numbers, and takes the counts from there. The function
 sees handles but no numbers, so the program is complete, and nothing else from the student's process
 has to be trusted.
 """
@@ -26,7 +26,7 @@ from rooflab.scratchpad import Scratchpad
 MOST_OPERATIONS = 20_000
 # The deepest part of a part, and the most axes of an array, that a function may make.
 DEEPEST_PART = 8
-# A function that asks a fabric more often who holds what is stopped as endless.
+# A function that asks a fabric who holds what more often than this is stopped as endless.
 MOST_QUESTIONS = 10 * MOST_OPERATIONS
 # The most elements in all arrays that a function makes.
 MOST_ELEMENTS = 10**7

@@ -84,8 +84,8 @@ def as_html_list(lines: Iterable[Line]) -> str:
 def _group_by_part(lines):
     """Yield each part's heading and steps.
 
-    Steps for all parts have no heading if they come first, nor has a single step with its part's
-    name; after one heading, every part has one.
+    Steps for all parts have no heading if they come first; neither does a single step with its
+    part's name. After one heading, every part has one.
     """
     headed = False
     for part, steps in groupby(lines, key=attrgetter("part")):

@@ -45,7 +45,7 @@ ROUNDED_DIGITS = 5
 ROUNDED_INPUTS_RTOL = 3e-3
 # Matches names of changes that replace a max or min, such as "time: max-sum ...".
 EXTREME_CHANGE = re.compile(r": (max|min)-")
-# A change within a step is reported only to a number with at least so many digits.
+# A change within a step is reported only for a number with at least this many digits.
 CHANGE_DIGITS, USUAL_DIGITS = 3, 2
 
 
@@ -209,7 +209,7 @@ class QuestionSlips:
 
         # An exact match is better evidence than one after rounding.
         fitting = exactly(self.singles)
-        # "You gave the input itself" is said only where no fitting slip has its own sentence.
+        # Say "You gave the input itself" only where no fitting slip has its own sentence.
         if precise and all(slip.is_generic for slip in fitting):
             fitting += exactly(self.input_slips)
         if digits > ROUNDED_DIGITS:
@@ -243,7 +243,7 @@ class QuestionSlips:
 
     @functools.cached_property
     def rare_slips(self) -> list[SlipValue]:
-        """Slips that are reported only to an exact answer."""
+        """Slips that are reported only for an exact answer."""
         known = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
         known += [single.column for single in self.singles]
         slips = [*list_rare_slips(self._computation, self.steps), *self._changes_by_kind[2]]
@@ -337,7 +337,7 @@ class QuestionSlips:
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
         for second in [] if self._exact else [*named, *factors]:
             for step in self.singles:
-                # Two factors are one factor. A slip that needs three digits is reported alone.
+                # Two factors are one factor. A slip that needs three digits is reported by itself.
                 usual = step in self.steps and step.min_digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
                     continue

@@ -1,7 +1,7 @@
-"""Slips that are so many that a rounded answer would match one by chance.
+"""Slips so numerous that a rounded answer would match one by chance.
 
 They are another chip of the table, a product instead of a quotient, a capacity instead of a
-bandwidth, lost parentheses, and an input given as the answer. They're reported only to an answer
+bandwidth, lost parentheses, and an input given as the answer. They are reported only for an answer
 that matches exactly.
 """
 

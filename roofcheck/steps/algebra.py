@@ -195,7 +195,7 @@ class Call(_Node):
 class Comparison(_Node):
     """A chain of comparisons, such as ``0 < x < 1``."""
 
-    __test__ = False  # no test, for pytest
+    __test__ = False  # pytest must not collect it
 
     signs: tuple[str, ...]
     operands: tuple["Node", ...]
@@ -237,7 +237,7 @@ class Logical(_Node):
 
 @dataclass(frozen=True)
 class Conditional:
-    """One of two values, as a condition holds or not."""
+    """One of two values, depending on whether a condition holds."""
 
     condition: "Node"
     then: "Node"
@@ -273,7 +273,7 @@ class ExpressionError(ValueError):
 def read_expression(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
     """Return the tree of an expression.
 
-    It may hold numbers, names, + - * / // **, comparisons, ``and``, ``or``, ``a if c else b``,
+    It may contain numbers, names, + - * / // **, comparisons, ``and``, ``or``, ``a if c else b``,
     the FUNCTIONS, and calls of ``figures`` with texts, which are evaluated at once. A figure that
     is a subclass of Call takes expressions. Raises ExpressionError for anything else.
 

@@ -33,7 +33,7 @@ class SlipValue:
 
 
 def apply_formula(formula, values):
-    """Call the formula with those of the named values that it takes."""
+    """Call the formula with the named values that it takes."""
     return formula(**{name: values[name] for name in formula_arguments(formula)})
 
 

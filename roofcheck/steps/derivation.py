@@ -15,7 +15,7 @@ from roofcheck.steps.algebra import (
     substitute,
 )
 
-# Intermediate values are shown to one digit more than the answer, so that their sums come out.
+# Intermediate values are shown to one digit more than the answer, so their sums come out right.
 STEP_DIGITS = 4
 
 

@@ -23,7 +23,7 @@ ANOTHER_CHIP = "another chip"
 class Mistaken:
     """A value that an input can be mistaken for, with the mistake's name and its sentence.
 
-    It is reported only to answers with at least ``min_digits``: shorter ones fit too many mistakes.
+    It is reported only for answers of at least ``min_digits``: shorter ones fit too many mistakes.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Input:
     unit, source : str
     mistaken_for : tuple of Mistaken
     rarely_mistaken_for : tuple of Mistaken
-        Reported only to an answer that matches exactly.
+        Reported only for an answer that matches exactly.
     source_of_two : str or Sentence
         The source of a factor of 2 in it: "the multiply-add".
     chips : tuple of str

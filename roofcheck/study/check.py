@@ -229,7 +229,7 @@ def _compare_guess(question_id, question, guess):
         return Verdict(0, sentence("guess.none"))
     _guesses[question_id] = number
     ratio, factor = number.value / question.reference(), _guess_factor(number, question)
-    # Only the direction is said, because the factor would give the answer away.
+    # Say only the direction, because the factor would give the answer away.
     limits = {"close": CLOSE_FACTOR, "near": NEAR_FACTOR, "far": FAR_FACTOR}
     key = next((name for name, limit in limits.items() if factor < limit), "unit")
     if key == "unit" and (math.isinf(number.value) or units.DIMENSIONS[question.unit] == "ratio"):

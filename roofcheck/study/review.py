@@ -16,7 +16,7 @@ from roofcheck.tables.catalogue import load_questions
 GAPS = (1, 3, 7, 21, 60)
 # The most questions asked in a day.
 MOST_A_DAY = 10
-# The most draws tried for figures that are not the notebook's.
+# The most draws to try for figures that differ from the notebook's.
 TRIES = 10
 
 
@@ -33,7 +33,7 @@ class Due:
     def seed(self) -> str:
         """The seed of this review's figures and of the order of its options.
 
-        The figures differ from the notebook's if the question has others.
+        The figures differ from the notebook's if the question can draw others.
         """
         original = load_questions()[self.question_id]
         first, text = (
@@ -94,7 +94,7 @@ def schedule():
         if not _is_reviewed(name) or not (answer.again or before or answer.credit < 1):
             continue
         if answer.credit == 1 and not answer.again:
-            # Correcting a missed answer in the notebook is no review. But without other figures,
+            # Correcting a missed answer in the notebook isn't a review. But without other figures,
             # the same question would come back on the next morning.
             is_next_day = before.when == day + timedelta(days=GAPS[0])
             if is_next_day and not load_questions()[name].has_new_figures:
@@ -115,7 +115,7 @@ def _is_reviewed(question_id):
 def due_now(everything: bool = False) -> list[Due]:
     """Return the questions that are due today, the most overdue first.
 
-    With those already reviewed today they are at most MOST_A_DAY, unless ``everything``.
+    Including those already reviewed today, there are at most MOST_A_DAY, unless ``everything``.
     """
     today = date.today()
     questions = [due for due in schedule() if due.when <= today]

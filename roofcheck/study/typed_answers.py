@@ -32,7 +32,7 @@ def function_head(question: Question) -> str:
 
 
 def judge_text(question_id: str, seed: str, question: Question, text: str) -> Verdict:
-    """Judge a text as the answer to a question, which ``seed`` draws from the id's.
+    """Judge a text as the answer to a question, drawn by ``seed`` from the one with this id.
 
     Code with a syntax error gets a verdict that asks again.
     """

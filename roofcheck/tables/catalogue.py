@@ -1,4 +1,4 @@
-"""Every question by its id: the package's tables, and those of an instructor's own folder.
+"""Every question by its id: the package's tables, and those in an instructor's own folder.
 
 A table is a TOML file, or a Python file with a dict QUESTIONS if a question needs a program. The
 environment variable ROOFKIT_QUESTIONS can name a folder with more of them, which no release and no

@@ -257,7 +257,7 @@ def _read_value(value):
 
 
 def _make_steps(written, known) -> list[Step]:
-    """Make steps, in which inputs and symbols are ``known`` as well as earlier steps."""
+    """Make steps, which can use earlier steps and the ``known`` inputs and symbols."""
     made: list[Step] = []
     for name, told in written.items():
         expression, *words = [told] if isinstance(told, str) else told
@@ -324,7 +324,7 @@ class _Condition:
 
 
 class _ConditionalSentence(_Condition):
-    """A sentence for where a condition on inputs and ``answer`` holds; "" elsewhere."""
+    """A sentence if a condition on inputs and ``answer`` holds; "" otherwise."""
 
     def __init__(self, tree, says):
         super().__init__(tree)
@@ -480,7 +480,7 @@ class _Item:
         return shows.format_map(shown | steps | self.said)
 
     def with_new_figures(self, rng, chips):
-        """Return the item with other chips, of which it may be one."""
+        """Return the item with other chips; it may be one of them."""
         name = chips.get(self.name, self.name)
         return replace(self, name=name, inputs=redraw_inputs(self.inputs, rng, chips))
 
@@ -516,7 +516,7 @@ def _made_order(entry, inputs):
 
 
 def _item(name, of, each, inputs, steps, slips):
-    """Make an item of its own figures, the inputs of ``each``, and the shared steps and slips."""
+    """Make an item from its own figures, the inputs of ``each``, and the shared steps and slips."""
     own = {
         label: _make_input(label, {key: name if v == "{item}" else v for key, v in given.items()})
         for label, given in each.items()
@@ -563,7 +563,7 @@ def _ordered_by_steps(items, inputs, shows):
             for number, slip in enumerate(items[0].slips)
         },
         "redraw": again if any(given.redraw for given in every) else None,
-        # Items with inputs of their own are chips, which have several names.
+        # Items with their own inputs are chips, which have several names.
         "read": _read_chip if items[0].inputs else str,
     }
 

@@ -1,1 +1,1 @@
-"""What every part of grading uses: file access without links, limits, sentences, errors, CSV."""
+"""Helpers for every part of grading: file access without links, limits, sentences, errors, CSV."""

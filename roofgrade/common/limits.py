@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 # Honest work needs a twentieth of each.
-MEMORY_ROOM = 384 << 20  # bytes beyond what a process holds at the start
+MEMORY_ROOM = 384 << 20  # bytes beyond what a process uses at the start
 SECONDS = 20.0
 LARGEST_RESULT = 64 << 20  # bytes that a forked process may return
 # Even a very busy machine gives a process a twentieth of its time.
@@ -25,13 +25,13 @@ WAIT_SECONDS = 20 * SECONDS
 
 
 class LimitExceededError(Exception):
-    """Reading what a student wrote took more memory or time than is allowed."""
+    """Reading a student's work took more memory or time than is allowed."""
 
 
 def limit_memory(room: int = MEMORY_ROOM):
     """Make this process raise MemoryError when it asks for more than ``room`` more bytes.
 
-    Only Linux tells what a process holds and enforces such a limit; elsewhere this does nothing.
+    Only Linux reports a process's memory and enforces such a limit; elsewhere this does nothing.
     """
     status = Path("/proc/self/status")
     held = re.search(r"^VmData:\s+(\d+) kB", status.read_text(), re.M) if status.exists() else None

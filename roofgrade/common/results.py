@@ -29,7 +29,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The result of one submission, with all that is needed to save it.
+    """The result of one submission, with everything needed to save it.
 
     ``folder`` is its path below ``submitted/``. ``reason`` tells the student why it was refused, or
     the instructor why a person is needed, and ``remarks`` what was repaired or noticed.

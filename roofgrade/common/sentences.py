@@ -11,7 +11,7 @@ sentence = Words(Path(__file__).parents[1] / "words")
 def replace_surrogates(text: str) -> str:
     """Join or replace the halves of surrogate pairs, so that a text can be written as UTF-8.
 
-    JSON may hold a character as two halves, and a forger may send one of them alone.
+    JSON may contain a character as two halves, and a forger may send only one of them.
 
     >>> replace_surrogates("a\\ud83d\\ude00b\\ud83d") == "a\\N{GRINNING FACE}b\\ufffd"
     True
@@ -35,7 +35,7 @@ def escape_text(name: str, most: int | None = 200) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Escape all unprintable characters but line ends, so that a terminal can show the text.
+    """Escape all unprintable characters except line ends, so that a terminal can show the text.
 
     >>> escape_lines("ada\\n\\x1b[2Jbob")
     'ada\\n\\\\x1b[2Jbob'

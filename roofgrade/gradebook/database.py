@@ -126,7 +126,7 @@ def explain_errors(url):
     try:
         yield
     except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:
-        # nbgrader raises its own error in place of the database's.
+        # nbgrader raises its own error instead of the database's.
         cause = error.__context__ if isinstance(error, InvalidEntry) else error
         if isinstance(cause, (sa.exc.IntegrityError, sa.exc.DataError, type(None))):
             raise

@@ -32,7 +32,7 @@ from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
 
 RESULTS_FOLDER, LOCK_FILE, UNSAVED_SUFFIX = "results", "lock", ".unsaved"
-# Errors of a network disk without locks.
+# Errors from a network disk without locks.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 WAIT_SECONDS = 5  # for the lock of a run that has ended
 SOURCE_SUFFIXES = (".py", ".toml", ".js")

@@ -99,7 +99,7 @@ class GradebookWriter:
         return True
 
     def standings(self) -> dict[str, standings.Standing]:
-        """Return each student's Standing, by the gradebook alone."""
+        """Return each student's Standing, using only the gradebook."""
         with explain_errors(self._book.url):
             return standings.query_standings(self._book, self._assignment)
 
@@ -211,7 +211,7 @@ def save_unsaved(course: Course, assignment: str) -> list[str]:
 
 
 class _LoadedCells:
-    """Gives SaveAutoGrades one notebook's grades and comments, read from the gradebook at once.
+    """Gives SaveAutoGrades one notebook's grades and comments, read from the gradebook all at once.
 
     nbgrader's own saving is slow because it queries the gradebook for each cell.
     """

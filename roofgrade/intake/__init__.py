@@ -1,1 +1,1 @@
-"""Submitted files: whose they are, and which of them may be read."""
+"""Submitted files: their owners, and the ones that may be read."""

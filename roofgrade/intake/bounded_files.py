@@ -31,7 +31,7 @@ class File:
 
 
 def list_entries(folder: int) -> list[os.DirEntry]:
-    """Return an opened folder's entries by name, without those of systems and editors."""
+    """Return an opened folder's entries by name, without those that systems and editors leave."""
     with os.scandir(folder) as entries:
         return sorted(
             (entry for entry in entries if not is_junk(entry.name)), key=lambda entry: entry.name

@@ -23,7 +23,7 @@ UNUSABLE_ERRORS = RefusedError, MachineryError, OSError, KeyError, ValueError, O
 
 
 class Collect(ExchangeCollect):
-    """Collects from each account only what it handed in itself, and follows no link."""
+    """Collects only the work that each account handed in itself, and follows no links."""
 
     def init_src(self):
         """Find each student's latest submission, and log those that cannot be collected."""

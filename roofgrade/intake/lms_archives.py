@@ -1,6 +1,6 @@
 """Unpacks an LMS's zip of a whole class to where nbgrader looks for submissions.
 
-Its names tell three kinds apart: Moodle's "Download all submissions" (mod/assign), with ``Ada
+It recognises three kinds by name: Moodle's "Download all submissions" (mod/assign), with ``Ada
 Lovelace_12345_assignsubmission_file_/ps1.ipynb`` or the same without the folder; Canvas's "Download
 Submissions", with ``lovelaceada_LATE_123_456_ps1-1.ipynb``, where -1 counts resubmissions; and any
 other with ``ada/ps1/ps1.ipynb``, with or without the set's folder, perhaps in a folder named after
@@ -71,7 +71,7 @@ def unpack_archive(
 ) -> list[UnpackedEntry]:
     """Unpack each student's files of one set, and return a report on every entry.
 
-    ``people`` are the students of the roster: files of nobody on it, or of two people on it, are
+    ``people`` are the students of the roster: files that fit nobody on it, or two people on it, are
     left out. Without a roster, ids are made from names and numbers.
 
     If a student's folder already has other files, they move to ``grading/earlier/STUDENT/SET/1``, 2

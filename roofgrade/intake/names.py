@@ -1,4 +1,4 @@
-"""Reads names of files and folders: which set they are for, and whose an LMS says they are."""
+"""Reads names of files and folders: the set they are for, and the sender according to an LMS."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ NOTEBOOK = ".ipynb"
 TIMESTAMP = "timestamp.txt"  # nbgrader reads the time of handing in from it
 # Browsers append these to a notebook's name, and editors to a folder's.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
-# Words in a file's name, in several languages, that say nothing of its set or its author.
+# Words in a file's name, in several languages, that say nothing about its set or its author.
 FILLER_WORDS = frozenset(
     {"assignment", "copia", "copie", "copy", "de", "done", "final", "fixed", "homework", "kopie"}
     | {"late", "latest", "my", "new", "of", "problem", "set", "solution", "solutions", "student"}
@@ -103,9 +103,9 @@ def read_sender(part: str, folder: bool = False) -> Sender | None:
 
 
 def normalise_name(text: str) -> str:
-    """Return the form in which all spellings of a name are equal.
+    """Return the form that all spellings of a name share.
 
-    That is lower case, with one encoding of accents, and without invisible signs.
+    It is in lower case, with one encoding of accents, and without invisible characters.
 
     >>> normalise_name("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}")
     'zoé lee'
@@ -153,7 +153,7 @@ def find_set(name: str, sets: Sequence[str]) -> str | None:
 
 
 def find_author(name: str, assignment: str) -> str:
-    """Return what a file's name says apart from its set: its author, or "".
+    """Return the part of a file's name that is not its set: its author, or "".
 
     >>> find_author("Kopie von ps1_zoe_late (2).ipynb", "ps1")
     'zoe'

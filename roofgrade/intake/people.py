@@ -25,7 +25,7 @@ class RosterEntry:
 
     @property
     def name(self) -> str:
-        """The full name, as far as it is known."""
+        """The full name, or the known part of it."""
         return " ".join(filter(None, (self.first_name, self.last_name)))
 
 

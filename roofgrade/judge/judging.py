@@ -82,7 +82,7 @@ def format_value(question, reply) -> str:
 
 
 def find_other_author(check: QuestionCall, reply, student: str) -> str:
-    """Return the author a reply names, as printable text, or "" unless it is not ``student``."""
+    """Return the author that a reply names, as printable text, or "" if that is ``student``."""
     value = reply.get("me") if check.me and isinstance(reply, dict) else None
     if reply_values.read_kind(value) in (None, "raised"):
         return ""

@@ -64,7 +64,7 @@ class OutputCleaner:
     def _share_display(self, display, data):
         """Set the data of all displays of this id to ``data``, and return it.
 
-        The displays share one object, so updating thousands of them costs no more than one.
+        The displays share one object, so updating thousands of them costs the same as one.
         """
         shared = self._displayed.setdefault(display[:LONGEST_ID], NotebookNode())
         shared.clear()

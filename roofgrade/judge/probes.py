@@ -51,6 +51,6 @@ def list_calls(question, seed):
 
 
 def hash_calls(probe: dict) -> dict:
-    """Return a probe for storage, with a hash in place of its calls."""
+    """Return a probe for storage, with a hash instead of its calls."""
     calls = hashlib.sha256(probe.get("calls", "").encode()).hexdigest()
     return probe | {"calls": calls if "calls" in probe else ""}

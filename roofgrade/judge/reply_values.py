@@ -45,7 +45,7 @@ class UnknownValue:
 
 
 class ReplayedFunction:
-    """A function that replays the results of the student's, on the same calls in the same order."""
+    """A function that replays the results of the student's function on the same calls in order."""
 
     def __init__(self, replies=(), names=()):
         self._results = [

@@ -1,1 +1,1 @@
-"""What people read: feedback, Formgrader's pages, the table of a run, the report on a class."""
+"""The pages for people: feedback, Formgrader, the table of a run, the report on a class."""

@@ -14,7 +14,7 @@ from roofcheck.cells import question_calls_in_text
 from roofcheck.tables.catalogue import load_questions
 from roofgrade.common.sentences import sentence
 
-# No single lecture question teaches a step that can go wrong in more of them than this.
+# A step that can go wrong in more lecture questions than this is taught by no single one.
 FEW_QUESTIONS = 4
 
 

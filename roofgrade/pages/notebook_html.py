@@ -1,7 +1,7 @@
 """Renders a graded notebook as HTML that cannot harm the page it is shown on.
 
-It builds a new notebook with each cell's text, the outputs and the metadata that a page needs, from
-which both Formgrader's pages and feedback are made. A process of its own, with limits, reads the
+It builds a new notebook with each cell's text, the outputs and the metadata that a page needs.
+Formgrader's pages and feedback are both made from it. A separate process, with limits, reads the
 student's content. Content beyond the limits becomes plain text.
 """
 
@@ -43,7 +43,7 @@ LONGEST_ERROR, LONGEST_REASON = 20_000, 2_000
 # The cost of each piece of a page, and of each tag, on top of its characters: a browser creates an
 # object for each.
 PIECE_COST, TAG_COST = 300, 20
-WIDEST_SIGN = 6  # characters of HTML for one sign
+WIDEST_SIGN = 6  # characters of HTML for one of text, at most
 
 
 class Cleaning(Preprocessor):

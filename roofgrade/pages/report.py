@@ -1,6 +1,6 @@
 """Report what a class got wrong in one set, by mistake, with the lecture cells to revisit.
 
-It uses the kept results, so the messages of the last run. Refused submissions don't count.
+It uses the kept results, and so the messages of the last run. Refused submissions don't count.
 """
 
 import io

@@ -29,7 +29,7 @@ COLUMNS = ("student", "folder", "state", "points", "unread", "remarks")
 class FolderRow:
     """One folder that came in: its state, and its student's points in the gradebook.
 
-    ``points`` is None if the gradebook has none of this submission. ``unread`` are the cells that
+    ``points`` is None if the gradebook has none for this submission. ``unread`` are the cells that
     are not yet read, ``flagged`` those that ``reason`` is about.
     """
 

@@ -111,7 +111,7 @@ def apply_regrade(course: Course, regrading: Regrading):
 def _judge_again(secret, answer, student):
     """Return the Verdict by the current table; None if the answer must be graded again.
 
-    That is so if the table now asks for something else, or if judging exceeds its limits.
+    This happens if the table now asks for something else, or if judging exceeds its limits.
     """
     call = QuestionCall("check", answer.question, answer.asked["expression"], answer.asked["me"])
     seed = make_seed(secret, answer.question)

@@ -15,7 +15,7 @@ MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTA
 
 @dataclass
 class Match:
-    """The match of submitted cells and the release's, by grade id.
+    """The match between submitted cells and the release's, by grade id.
 
     ``places`` gives the position of each cell that was found, ``copied`` the cells that were there
     several times, ``unnamed`` those that had lost their id. ``dropped`` are the positions of
@@ -47,7 +47,7 @@ def match_cells(cells: Sequence[SubmittedCell], release: Mapping[str, NotebookNo
 
 
 def _choose_copy(match, grade_id, original, cells, copies):
-    """Choose the last of several copies, as nbgrader does, but rather one with work in it."""
+    """Choose the last of several copies, as nbgrader does, but prefer one with work in it."""
     if len(copies) > 1:
         match.copied.append(grade_id)
     if is_solution(original):

@@ -1,7 +1,7 @@
 """The preprocessor that lets nbgrader's own ``autograde`` give honest work the same grades.
 
 nbgrader's preprocessors end the whole run at an unknown schema version. So nbgrader_config.py makes
-this the first of ``Autograde.sanitize_preprocessors``, in place of ClearOutput and DeduplicateIds.
+this the first of ``Autograde.sanitize_preprocessors``, instead of ClearOutput and DeduplicateIds.
 A notebook that cannot be restored fails only its own student.
 """
 

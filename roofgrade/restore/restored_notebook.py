@@ -18,7 +18,7 @@ from roofgrade.common.sentences import sentence
 from roofgrade.restore.cell_matching import match_cells
 from roofgrade.restore.submitted_cells import find_bound_names, read_cells, strip_lines
 
-# Text of at least so many words in a cell of the student's own may be the paragraph.
+# Text of at least this many words in one of the student's own cells may be the paragraph.
 FEWEST_WORDS = 8
 # A name in the first cell of a notebook that was downloaded from the course's site.
 INSTALL_NAME = "install_course"

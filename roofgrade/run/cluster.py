@@ -1,6 +1,6 @@
 """Marks submissions on a Dask cluster.
 
-Each Dask worker passes its tasks to a worker process of its own, with the same sandbox and limits
+Each Dask worker passes its tasks to its own worker process, with the same sandbox and limits
 as on one machine. So no student's code shares a process with Dask or can reach the scheduler. Start
 the workers with ``dask worker ADDRESS --no-nanny --nthreads 1``, with the same grader installed.
 """

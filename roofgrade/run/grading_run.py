@@ -290,7 +290,7 @@ def _delete_moved_results(course, assignment, listed):
 
 
 def _count_surely_new(course, assignment, again):
-    """Return the least number of new submissions that is certain without reading any."""
+    """Return a lower bound on the number of new submissions, without reading any."""
     results = course.grading / assignment / result_files.RESULTS_FOLDER
     done = len(os.listdir(results)) if results.is_dir() and not again else 0
     return len([*course.submitted.glob(f"*/{assignment}")]) - done

@@ -26,7 +26,7 @@ from roofgrade.common.marking_task import Task
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import sentence
 
-# A worker has so many tasks at a time, so that it need not wait for the next one.
+# A worker has this many tasks at a time, so that it need not wait for the next one.
 TASKS_AHEAD = 2
 PR_SET_PDEATHSIG = 1
 
@@ -101,7 +101,7 @@ class Workers:
         self._processes = []
 
     def start(self, tasks: int):
-        """Start the processes that so many tasks need, so they get ready in the meantime."""
+        """Start the processes that this many tasks need, so they get ready in the meantime."""
         while len(self._processes) < min(tasks, self._count):
             self._processes.append(_WorkerProcess(self._setup))
 
@@ -158,7 +158,7 @@ class Workers:
 class _WorkerProcess:
     """One worker process and its assigned tasks, in order: it works on the first.
 
-    Each task is paired with whether a worker has already died at it.
+    Each task comes with whether a worker has already died on it.
     """
 
     def __init__(self, setup):
@@ -222,7 +222,7 @@ class _WorkerProcess:
             self.connection.send(task)
 
     def _replace_process(self):
-        """Replace a dead worker. Returns a submission at which two died, with its result."""
+        """Replace a dead worker. Returns a submission that two died on, with its result."""
         self.kill()
         if not self.is_ready:
             self._failed_starts += 1

@@ -58,7 +58,7 @@ class Bubblewrap:
             "folders": [str(folder) for folder in _find_folders_to_bind()],
             "command": self._make_command(descriptor),
         }  # fmt: skip
-        # In a session of its own, since Ctrl-C must reach only the worker, which then ends this.
+        # In its own session, since Ctrl-C must reach only the worker, which then ends this.
         return subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(plan)], stdin=subprocess.DEVNULL,
             stdout=log, stderr=log, pass_fds=(descriptor,), start_new_session=True,

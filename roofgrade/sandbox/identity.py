@@ -1,4 +1,4 @@
-"""Gives each worker's sandbox a user and a core of its own.
+"""Gives each worker's sandbox its own user and core.
 
 Workers that share a user share its process limits, and a student's process that escaped could
 attack its neighbours. Root can use ids that belong to no account; an ordinary user has the range in
@@ -56,7 +56,7 @@ class Core(NamedTuple):
 
 
 def take_core() -> Core:
-    """Claim a core for this worker's sandbox, of those that this process may run on."""
+    """Claim a core for this worker's sandbox, among those that this process may run on."""
     cores = sorted(os.sched_getaffinity(0))
     for number in cores:
         if held := _claim(f"core-{number}"):

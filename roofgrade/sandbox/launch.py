@@ -1,6 +1,6 @@
 """Switches to the user of a worker's sandbox, then replaces itself with bubblewrap.
 
-Runs as ``python -I launch.py PLAN``, with the standard library alone. That user may be unable to
+Runs as ``python -I launch.py PLAN``, with only the standard library. That user may be unable to
 read the environment's folder, for example in root's home. So the folders are first bound to
 /tmp/0, /tmp/1, ... in mounts that only this process sees.
 """

@@ -1,4 +1,4 @@
-"""Measures the memory of a submission: by a cgroup where one may be made, else by polling.
+"""Measures the memory of a submission: with a cgroup if one can be made, otherwise by polling.
 
 A delegated cgroup is the better of the two: the kernel enforces the limit and counts its own
 buffers, while polling may be a tenth of a second late and has to estimate them. The cgroup is the

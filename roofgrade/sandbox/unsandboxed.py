@@ -34,7 +34,7 @@ class Unsandboxed:
             link.symlink_to(real)
 
     def make_home(self) -> str:
-        # Each submission gets a new folder in place of the last one's.
+        # Each submission gets a new folder instead of the last one's.
         home = Path(self._folder.name, "home")
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()

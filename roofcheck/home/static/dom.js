@@ -10,7 +10,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// HTML that the course's server wrote, in which what a student wrote is escaped.
+// HTML that the course's server wrote, with everything that a student wrote escaped.
 export function trusted(html, attributes = {}) {
   const made = element("div", attributes);
   made.innerHTML = html;

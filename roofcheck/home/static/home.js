@@ -6,7 +6,7 @@ const HOME = "roofline:home";
 const GIVE_UP = "roofline:give-up";
 const REVIEW = "roofline:review";
 const PAGE = "roofline:page";
-// On a phone the file browser would leave no room for the page, in pixels.
+// The width in pixels below which, as on a phone, the file browser leaves no room for the page.
 const NARROW = 600;
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
   <path class="jp-icon3" fill="currentColor" d="M3 3h2v16h16v2H3z"/>
@@ -25,7 +25,7 @@ export async function make(shared) {
   const { Menu, Widget } = await shared("@lumino/widgets");
 
   function activate(app, restorer, palette, launcher, mainMenu) {
-    if (!begin.labels) return; // JupyterLab serves something else than the course
+    if (!begin.labels) return; // JupyterLab serves something other than the course
     const { commands } = app;
     const icon = new LabIcon({ name: "roofline:home", svgstr: ICON });
     const tracker = new WidgetTracker({ namespace: "roofline-home" });

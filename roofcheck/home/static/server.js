@@ -7,7 +7,7 @@ export async function server(shared) {
 
   const page = (url) => new URL(url, settings.baseUrl).href;
 
-  // What it said when JupyterLab began; {} where it serves no course.
+  // Its reply when JupyterLab started; {} if it serves no course.
   const begin = JSON.parse(PageConfig.getOption("roofline") || "{}");
   const words = begin.labels ?? {};
 

@@ -11,7 +11,7 @@ export async function make(shared) {
         await panel.context.ready;
         const { model } = panel;
         model.metadataChanged.connect((_, { key }) => {
-          // The model is marked after it has told of the change, so by then it can be unmarked.
+          // The model is marked after it has signalled the change, so by then it can be unmarked.
           if (key === "language_info" && !model.dirty) queueMicrotask(() => (model.dirty = false));
         });
       });

@@ -1,4 +1,4 @@
-// What stands on the page. Every sentence comes from the server; this lays them out.
+// The content of the page. Every sentence comes from the server; this lays them out.
 import { element } from "./dom.js";
 import { Review } from "./review.js";
 
@@ -11,7 +11,7 @@ export class View {
     this.now = element("div");
     this.main = element("div");
     this.asking = new Review(the, () => this.refresh());
-    // Review stands by itself: what is typed there survives when the rest is drawn anew.
+    // Review is separate: text typed there survives when the rest is drawn anew.
     const parts = [this.head(), this.status, this.now, this.asking.node, this.main];
     node.append(element("div", { class: "roofline-page" }, parts));
   }
@@ -22,7 +22,7 @@ export class View {
     return element("div", { class: "roofline-head" }, element("h1", {}, words.title), about);
   }
 
-  // Reads the page anew: first what is known at once, then what a class's exchange says.
+  // Reads the page anew: first the data known at once, then the reply of a class's exchange.
   async refresh() {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const { request, words } = this.the;
@@ -89,7 +89,7 @@ export class View {
     return element("ul", { class: "roofline-links" }, links.map((link) => element("li", {}, link)));
   }
 
-  // A part of the page that can be folded, and stays so.
+  // A part of the page that can be folded, and stays as the reader left it.
   section(name, content) {
     const key = `roofline:folded:${name}`;
     const details = element(

@@ -50,7 +50,7 @@ def answer_probe(namespace, probe):
 
 
 def to_plain(value, depth=0):
-    """Return a value as plain data of kind ``t``. An unknown type is replied by its name."""
+    """Return a value as plain data of kind ``t``. An unknown type is given by its name."""
     name = type(value).__name__[:80]
     if value is None or value is ...:
         return {"t": "none" if value is None else "ellipsis"}
@@ -106,7 +106,7 @@ def _collection_to_plain(value, depth):
 
 
 class _Raised:
-    """The error that was raised in place of a value."""
+    """The error that was raised instead of a value."""
 
     def __init__(self, error):
         self.name = type(error).__name__[:80]

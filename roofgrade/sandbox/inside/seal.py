@@ -19,8 +19,8 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_PRIVATE = 1, 2, 4, 8, 1 << 18
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 4, 22, 24, 28
 PR_SET_NO_NEW_PRIVS = 38
-# The most terminals, and the most connections that wait at a socket: both take memory of the
-# kernel's that shows in no process.
+# The most terminals, and the most connections that wait at a socket: both take kernel
+# memory that shows in no process.
 TERMINALS, CONNECTIONS = 16, 16
 SECCOMP_MODE_FILTER, SECUREBITS_ALL_LOCKED, CAPABILITY_VERSION_3 = 2, 0xEF, 0x20080522
 

@@ -19,7 +19,7 @@ from roofgrade.sandbox.inside.recorder import Recorder, encode_bytes
 
 
 def _do_nothing(*ignored, **also_ignored):
-    """Take the place of functions that have no use in a notebook that nobody is watching."""
+    """Replace functions that have no use in a notebook that nobody is watching."""
 
 
 class Publisher(DisplayPublisher):
