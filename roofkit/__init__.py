@@ -7,12 +7,12 @@
 
 Everyday names are at the top level; all others are in one of these packages:
 
-- ``rk.hardware``: chips, their figures and what joins them
+- ``rk.hardware``: chips, their figures and the links between them
 - ``rk.kernels``: what a matmul, a softmax or a convolution costs
-- ``rk.network``: groups of chips, and what they send each other
+- ``rk.network``: groups of chips, and the data they exchange
 - ``rk.models``: whole language models and convolutional networks
 
-The package ``rooflab`` draws what this one counts, and measures machines.
+The package ``rooflab`` draws these counts and measures machines.
 """
 
 import importlib
@@ -40,7 +40,7 @@ __all__ = [
     "softmax",
 ]
 
-# These load on first use, so that ``import roofkit`` takes hardly longer than importing NumPy.
+# These load on first use, so ``import roofkit`` takes hardly longer than importing NumPy.
 _LAZY_PACKAGES = ("models", "network")
 _FUNCTIONS = {
     "cnn": "models.cnn.catalogue", "llm": "models.llm.configs",

@@ -10,7 +10,7 @@ def evaluate_in_blocks(function, *values):
     """Return ``function(*values)`` for values that broadcast, with bounded temporary memory.
 
     Values are arrays or anything else, which is passed on unchanged. Arrays keep their axes of
-    length 1, so that terms which depend on one axis only are computed once per block.
+    length 1, so terms that depend on only one axis are computed once per block.
     """
     shapes = [value.shape for value in values if _is_array(value)]
     if not shapes:
@@ -26,7 +26,7 @@ def evaluate_in_blocks(function, *values):
 
 
 def map_arrays(change, values):
-    """Apply the change to those of the values that are arrays, and return all of them."""
+    """Apply the change to the values that are arrays, and return all values."""
     return [change(value) if _is_array(value) else value for value in values]
 
 

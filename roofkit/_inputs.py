@@ -43,8 +43,8 @@ def read_dtype(dtype, name="dtype"):
             return dtype
         key = re.sub(r"[\s_-]", "", dtype.casefold()).removeprefix("torch.")
         key = DTYPE_SPELLINGS.get(key, key)
-        # A name such as float8_e4m3fn includes the bits of exponent and mantissa, and that there is
-        # no infinity. It is one byte in any case.
+        # A name such as float8_e4m3fn gives the exponent and mantissa bits, and says whether there
+        # is an infinity. It is one byte in any case.
         if re.fullmatch(r"(fp8|float8)?(e4m3|e5m2)(fn|fnuz|b11fnuz)?", key):
             key = "fp8"
         if key in ITEMSIZE:
@@ -62,7 +62,7 @@ def pick_16_bit(peaks, otherwise=None):
 def _suggest_dtypes(dtype):
     if not isinstance(dtype, str):
         return ""
-    import difflib  # imported only for an error, so that ``import roofkit`` stays quick
+    import difflib  # imported only for an error, so ``import roofkit`` stays quick
 
     close = difflib.get_close_matches(
         dtype.casefold(), [*ITEMSIZE, *DTYPE_SPELLINGS], n=3, cutoff=0.5

@@ -26,7 +26,7 @@ def find_by_name(name, indexed, what):
 
 
 def _suggest_names(key, indexed):
-    import difflib  # imported only for an error, so that ``import roofkit`` stays quick
+    import difflib  # imported only for an error, so ``import roofkit`` stays quick
 
     close = [known for known in indexed if key and known.startswith(key)]
     close = close or difflib.get_close_matches(key, indexed, n=3, cutoff=0.5)

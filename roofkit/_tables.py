@@ -34,7 +34,7 @@ def wrap_lines(text):
 
 def format_html_table(head, units, rows):
     """Write the table as a ``<table>`` element."""
-    from html import escape  # slow to import, and needed in notebooks alone
+    from html import escape  # slow to import, and needed only in notebooks
 
     sides = ["left", *["right"] * (len(head) - 1)]
 
@@ -57,7 +57,7 @@ def format_html_table(head, units, rows):
 def to_frame(rows):
     """Make a pandas DataFrame of a list of dicts; each key is a column."""
     try:
-        pandas = importlib.import_module("pandas")  # needed for frames alone
+        pandas = importlib.import_module("pandas")  # needed only for frames
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
             "a DataFrame needs pandas: pip install pandas; or take .rows, a list of dicts",

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
-# Ratios of units take no prefix, and neither do counts, whose units are written as given here.
+# Ratios of units take no prefix. Neither do counts; their units are written as they are here.
 RATIO_UNITS = ("FLOP/byte", "FLOP/B")
 COUNT_UNITS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
@@ -48,7 +48,7 @@ def find_prefix(value):
     """Return the power of 1000 that leaves 1 to 3 digits before the point, and its prefix."""
     if not value or not math.isfinite(value):
         return 1.0, ""
-    # The value is rounded first, so that 999.6 becomes 1 k and not 1e+03.
+    # The value is rounded first, so 999.6 becomes 1 k and not 1e+03.
     exponent = 3 * (int(f"{value:.2e}".partition("e")[2]) // 3)
     exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
     return 10.0**exponent, PREFIXES[exponent]

@@ -1,4 +1,4 @@
-"""Compare a measured time with what the machine can do, as a share of a peak."""
+"""Compare a measured time with the machine's limits, as a share of a peak."""
 
 import numpy as np
 

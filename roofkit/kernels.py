@@ -9,7 +9,7 @@ symbols. Authors count in different ways, so each convention is an argument:
 - ``tile``: rows and columns of the result that the chip works on at a time.
 - ``flops_per_element``: FLOPs that a softmax or a norm takes per element.
 
-A size may be an average, such as the tokens that one expert sees in a step, but the sizes of a
+A size may be an average, such as the number of tokens one expert sees in a step, but the sizes of a
 convolution or a tile are whole numbers. A bad size, dtype or convention raises ValueError naming
 it.
 """
@@ -90,8 +90,8 @@ def matmul(
     and Y stream past. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
     each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
 
-    Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and that of
-    a tile, b_m·b_n / (b_m + b_n), in a note there.
+    Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and the
+    intensity b_m·b_n / (b_m + b_n) of a tile, in a note there.
 
     >>> matmul(B=256, D=8192, F=8192).intensity
     240.94117647058823
@@ -119,7 +119,7 @@ def batched_matmul(
 
 
 def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=1, writes=1):
-    """Softmax over each of ``rows`` rows of ``cols`` elements.
+    """Softmax of ``rows`` rows of ``cols`` elements each.
 
     Takes five operations per element: maximum, subtraction, exponential, sum, division. An
     exponential counts 1, although hardware needs many. One read and one write mean that the row

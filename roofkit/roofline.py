@@ -207,7 +207,7 @@ class Estimate:
     overlap), ``upper`` their sum (no overlap), so upper is at most twice lower. Both are times of
     the ideal machine: real kernels can miss the data sheet's peak and be slower than ``upper``.
 
-    ``other_times`` holds the times of further channels, as pairs of channel and seconds;
+    ``other_times`` has the times of further channels, as pairs of channel and seconds;
     ``combine`` fills it. ``lower`` and ``upper`` then cover all times, and with c channels
     ``upper`` is at most c + 1 times ``lower``.
 

@@ -1,4 +1,4 @@
-"""Draw what roofkit counts, and compare it with real machines.
+"""Draw roofkit's counts, and compare them with real machines.
 
 - ``rooflab.plot`` draws figures, and ``rooflab.explore`` pictures with sliders
 - ``rooflab.scratchpad`` has a fast and a slow memory for your own loops

@@ -1,7 +1,7 @@
 """A machine with two memories for your own loops. It counts bytes and FLOPs, and times nothing.
 
-Slow memory holds everything, fast memory only ``capacity`` bytes. Arithmetic works only in fast
-memory: you load what you compute with and store what you keep, and only loads and stores move
+Slow memory has room for everything, fast memory for ``capacity`` bytes. Arithmetic works only in
+fast memory: you load operands and store the results you keep, and only loads and stores move
 bytes. The counts depend only on the loops.
 """
 
@@ -27,7 +27,7 @@ class Scratchpad:
 
     Parameters
     ----------
-    capacity : bytes of fast memory; math.inf for one that holds everything
+    capacity : bytes of fast memory; math.inf for one with room for everything
     dtype : how many bytes an element takes; inside, numbers are float64
 
     ``array`` puts data into slow memory. ``load`` and ``zeros`` make blocks in fast memory,
@@ -320,7 +320,7 @@ class Scratchpad:
 def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
     """Return the least bytes that Z[M, N] = X[M, K] · Y[K, N] moves with ``capacity`` bytes.
 
-    The bound counts loads and stores together, and holds for every order of the MNK multiply-adds
+    The bound counts loads and stores together, and applies to any order of the MNK multiply-adds
     if fast memory is empty at the start. With S elements of fast memory, it is the larger of two:
 
     - X and Y are loaded and Z is stored at least once: MK + KN + MN elements.
@@ -333,7 +333,7 @@ def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
 
     Source: Hong and Kung, STOC 1981, for the growth; Smith, Lowery, Langou and van de Geijn, "A
     Tight I/O Lower Bound for Matrix Multiplication", arXiv 1702.02017, for the constant: 2MNK / √S
-    - 2S, if fast memory may hold anything at the start. Starting empty makes up for the 2S.
+    - 2S, if fast memory may contain anything at the start. Starting empty makes up for the 2S.
 
     >>> least_matmul_bytes(4096, 4096, 4096, capacity=2 * 128**2) / (2 * 3 * 4096**2)
     21.333333333333332

@@ -4,7 +4,7 @@ import numpy as np
 
 
 class Handle:
-    """A piece of one of the two memories, whose numbers only the pad uses."""
+    """A piece of one of the two memories. Only the pad uses its numbers."""
 
     __slots__ = ("_name", "_pad", "_values", "_whole")
     __iter__ = None  # without this, Python would iterate over it by index

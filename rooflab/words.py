@@ -1,6 +1,6 @@
 """The sentences that people read, in one table per language.
 
-A package keeps its sentences in a folder ``words``: all of them in ``words/en.toml``, translated
+A package keeps its sentences in a folder ``words``: English ones in ``words/en.toml``, translated
 ones in a file such as ``words/zh.toml``. The environment variable ROOFLINE_LANGUAGE chooses the
 language at the moment a sentence is shown.
 """

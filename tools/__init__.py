@@ -1,1 +1,1 @@
-"""Builds what people use: notebooks from texts, decks and the site from notebooks, the kit."""
+"""Builds the course's output: notebooks from texts, decks and the site from notebooks, the kit."""

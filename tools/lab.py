@@ -1,6 +1,6 @@
 """Open the course in JupyterLab: lectures and exercises, or with --all the whole repository.
 
-Students see what the kit has. Teachers also need the solutions and nbgrader's menus. The menu
+Students see the kit's contents. Teachers also need the solutions and nbgrader's menus. The menu
 Course lists the decks and pages that have been built.
 """
 
@@ -47,7 +47,7 @@ def main():
 
 
 def link_served_folders():
-    """Return a folder with links to what students get, at the same paths as in the repository."""
+    """Return a folder with links to the students' files, at the same paths as in the repository."""
     folder = ROOT / "build/lab"
     for name in SERVED_PATHS:
         link = folder / name

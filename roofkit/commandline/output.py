@@ -43,7 +43,7 @@ def print_answer(form, document, rows, text):
 def _format_value(value, unit):
     if isinstance(value, str):
         return value
-    value = abs(value)  # a negative figure has a label that says what is missing
+    value = abs(value)  # the label of a negative figure says what is missing
     if unit in (*RATIO_UNITS, "/B") or (not unit and 1e-2 <= value < 1e5):
         return f"{value:.5g} {unit}".strip()
     return format_quantity(value, unit).strip()

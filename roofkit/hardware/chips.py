@@ -31,7 +31,7 @@ class Chip:
     threads : the most threads on one multiprocessor at a time, or None
     interconnect : an Interconnect, the links to other chips, or None
     sku : the exact product that the figures belong to
-    aliases : other names by which ``chip()`` finds it
+    aliases : other names that ``chip()`` accepts
 
     Plain numbers become Figures whose source is "given by the user". Raises ValueError for an
     unknown dtype and for a figure that is not finite and above zero.
@@ -196,7 +196,7 @@ def _figure_remark(value):
 
 
 def _describe_links(chip):
-    """Describe the links, as in "18 links of 25 GB/s"; empty text where there are none."""
+    """Describe the links, as in "18 links of 25 GB/s"; empty text if there are none."""
     text = repr(chip.interconnect).removeprefix("Interconnect(").partition(",")[0]
     return text if chip.interconnect else ""
 

@@ -22,9 +22,9 @@ class Interconnect:
         reach any other), "all-pairs" (a direct link to every other chip), or None if it depends
         on the server
     largest : the most chips behind one switch, or in one set of all pairs
-    slices : the lengths of the axes of every torus that exists, such as ((2, 2), (4, 4))
+    slices : the axis lengths of every torus that exists, such as ((2, 2), (4, 4))
     wraps : an axis is a ring where wraps divides its length, else a line
-    wraps_together : True where axes are rings only if wraps divides all of their lengths
+    wraps_together : True if axes are rings only when wraps divides all their lengths
     reduces : True if the switch can sum the arrays that pass through it
     latency : the least seconds of one hop, or None
     source, note : the source of the layout, and a remark

@@ -23,7 +23,7 @@ def chips():
 def chip(name):
     """Find the chip of this name or alias; case, spaces and hyphens do not matter.
 
-    A path that ends in .toml is a table of your own, in the format of chips.toml; where it has
+    A path that ends in .toml is your own table, in the format of chips.toml; where it has
     several chips, "mine.toml:name" takes one. A Chip is returned as it is.
 
     Raises ValueError with the nearest names for a name that is not in the table, and naming the
@@ -56,9 +56,9 @@ def load_chips(path):
     """Read a TOML of chips in the format of chips.toml, with all its checks, as a ChipTable.
 
     Raises ValueError naming the file, the chip and the figure for a missing unit, source or kind,
-    an unknown key, or a name that stands for two chips.
+    an unknown key, or a name shared by two chips.
     """
-    import tomllib  # imported only to read a table, so that ``import roofkit`` stays quick
+    import tomllib  # imported only to read a table, so ``import roofkit`` stays quick
 
     path = Path(path)
     try:

@@ -1,4 +1,4 @@
-"""A model as a table of layers: what each one computes, what it moves and what bounds it."""
+"""A model as a table of layers, with the FLOPs, the bytes and the bound of each."""
 
 import html
 import math
@@ -120,7 +120,7 @@ class Layer(NamedTuple):
 
     @property
     def bound(self):
-        """What bounds it: "compute", "memory" or "link"."""
+        """The bound: "compute", "memory" or "link"."""
         return self.estimate.bound
 
     def with_on_chip(self, on_chip):
@@ -216,7 +216,7 @@ class LayerTable(Sequence):
     def estimate(self):
         """The whole pass as one Estimate, with the total time of each channel.
 
-        Its lower bound holds however layers overlap; ``time`` assumes that they don't.
+        Its lower bound is valid however layers overlap; ``time`` assumes that they don't.
         """
         return self._estimate()
 

@@ -2,7 +2,7 @@
 
 ``size`` counts the bytes of the whole array, as it is after a gather or before a scatter. Sizes and
 counts may be numbers, arrays of any shapes that broadcast, or SymPy symbols. The cost of a
-collective is the bytes through the links of the chip with the fewest links, so that its time is
+collective is the bytes through the links of the chip with the fewest links, so its time is
 bytes over the group's ``egress``. A single chip communicates nothing.
 
 ``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
@@ -21,12 +21,12 @@ at least hops × the group's latency. On TPU v5e a hop takes about 1 µs:
 Over several nodes every collective has two levels. Within a node, the links carry the whole array;
 between nodes, the card of each of a node's k chips carries the k-th part of it. The network between
 the cards is taken to be as fast as they are, as a leaf-spine fabric of full bisection is; any other
-takes longer. The time is that of the slower level, as if the two overlapped fully.
+takes longer. The time is the slower level's, as if the two overlapped fully.
 
 Bad sizes and unknown options raise ValueError.
 
-Source: "How to Scale Your Model", chapter 3 (collectives, hops, latency). That no schedule gathers
-faster is checked by brute force over every cut through the graph of links (tests/roofkit/network).
+Source: "How to Scale Your Model", chapter 3 (collectives, hops, latency). A brute-force test
+(tests/roofkit/network) of every cut through the graph shows that no schedule gathers faster.
 """
 
 import functools
@@ -83,7 +83,7 @@ class Transfer:
 def all_gather(size, group, *, exact=True, with_latency=False):
     """Every chip holds 1/n of an array of ``size`` bytes, and ends with all of it: a Transfer.
 
-    Each chip lacks (n-1)/n of the array, and all of that comes in over its links.
+    Each chip lacks (n-1)/n of the array, and all this data comes in over its links.
 
     >>> from roofkit.network import line, ring
     >>> all_gather(16e6, ring(4, 45e9)), all_gather(16e6, line(4, 45e9))
@@ -145,7 +145,7 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
 
 
 def all_to_all(size, group, *, exact=True, with_latency=False):
-    """Every chip holds 1/n of an array of ``size`` bytes, and sends 1/n of that to every chip.
+    """Every chip holds 1/n of an array of ``size`` bytes, and sends 1/n of its part to every chip.
 
     Each of the n² pieces takes the shortest way. The busiest link carries 1/8 of size on a ring of
     evenly many chips, a quarter of what a gather over many chips takes; (n-1)/2n on a one-way

@@ -1,7 +1,7 @@
 """Groups of chips that work on one array, and the links between them.
 
 ``group`` takes chips of the table with the topology that they have there; ``ring``, ``line``,
-``torus``, ``switch`` and ``all_pairs`` make groups of links of your own.
+``torus``, ``switch`` and ``all_pairs`` make groups from your own links.
 """
 
 import functools
@@ -35,10 +35,10 @@ class Group:
     rings : for a torus, whether each axis closes to a ring
     bidirectional : False to use the links of a ring one way only
     latency : the least seconds of one hop; 0 leaves hops out
-    reduces : True where a switch can add up what passes through it
+    reduces : True if a switch can add up the data that passes through it
     chip : the Chip it is made of, or None
     nodes : the number of such groups, which a slower network joins
-    card : bytes/s one way of the card by which each chip reaches that network
+    card : bytes/s one way of the card that connects each chip to that network
 
     Made by the functions of this module. Raises ValueError for counts that are no whole number of
     chips, for a ring of two and for figures that do not fit the topology.
@@ -167,7 +167,7 @@ class Group:
         return Roofline(self.peak_flops(dtype, peak_flops), self.egress, "link")
 
     def peak_flops(self, dtype="bf16", given=None):
-        """Return the peak of one chip in FLOP/s: ``given``, or that of the group's chip."""
+        """Return the peak of one chip in FLOP/s: ``given``, or the peak of the group's chip."""
         if given is not None:
             return check_number(given, "peak_flops")
         if self.chip is None:
@@ -227,7 +227,7 @@ def torus(axes, bandwidth, *, bidirectional=True, latency=0.0):
 
 
 def switch(n, bandwidth, *, latency=0.0, reduces=False):
-    """n chips whose links all lead to a switch; ``bandwidth`` is that of all links of a chip.
+    """n chips whose links all lead to a switch; ``bandwidth`` counts all links of a chip.
 
     >>> switch(8, 450e9).egress
     450000000000.0
@@ -253,7 +253,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     ----------
     chip : Chip or name
     n : int or tuple
-        Number of chips in a node, which is all of them unless ``nodes`` is given. For TPUs it is
+        Number of chips in a node, which means all chips unless ``nodes`` is given. For TPUs it is
         the size of a whole slice, or 2 for two neighbours. A tuple of lengths names a slice, such
         as (4, 4); a tuple with fewer axes than the torus, such as (16,), takes chips along some
         axes of the largest slices.
@@ -319,7 +319,7 @@ def check_group(group):
 
 
 def _make_group(chip, n, topology, bidirectional):
-    """Return the Group of chips whose topology the caller gives, since the table has none."""
+    """Return the Group of chips with the caller's topology, since the table has none."""
     width = chip.interconnect.total
     if not bidirectional and topology != "ring":
         raise ValueError(f"only a ring can be used one way, not topology={topology!r}")
@@ -383,7 +383,7 @@ def _check_axis_length(n, name, ring):
 
 
 def zero_if_alone(amount, chips):
-    """Return the amount where there are several chips, and zero where a chip is alone."""
+    """Return the amount if there are several chips, and zero if there is only one."""
     return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
 
 

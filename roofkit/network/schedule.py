@@ -22,7 +22,7 @@ class Fabric:
     below chip 0. The two directions of a link count separately. ``send`` puts a piece on a link,
     and ``step`` lets everything sent arrive.
 
-    Raises ValueError for a send of a piece that the chip does not hold yet, over a link that does
+    Raises ValueError for a send of a piece that the chip does not have yet, over a link that does
     not exist, or repeated within a step.
 
     In this example each chip passes on the last piece it received around the ring, so that n - 1
@@ -74,7 +74,7 @@ class Fabric:
 
     @property
     def ring(self):
-        """All chips in an order in which each is joined to the next, and the last to the first.
+        """All chips, ordered so each is joined to the next, and the last to the first.
 
         Raises ValueError if this class knows none: for a line, and for a grid with odd lengths.
 
@@ -117,7 +117,7 @@ class Fabric:
 
     @property
     def repeats(self):
-        """How many pieces arrived at a chip that already held them."""
+        """How many pieces arrived at a chip that already had them."""
         return self._repeats
 
     @property
@@ -140,7 +140,7 @@ class Fabric:
         return tuple(target for source, target in self._links if source == chip)
 
     def holds(self, chip, piece):
-        """Return whether a chip holds a piece; pieces sent in this step have not arrived yet."""
+        """Return whether a chip has a piece; pieces sent in this step have not arrived yet."""
         return piece in self._holds[self._check_number(chip, "chip")]
 
     def send(self, source, target, piece):
@@ -168,7 +168,7 @@ class Fabric:
         self._sent[source, target, piece] = None
 
     def step(self):
-        """End the step, so that every piece sent has arrived.
+        """End the step; every piece sent has then arrived.
 
         Raises ValueError after more steps without a send than there are chips, since a loop that
         waits for a piece that nobody sends would never end.

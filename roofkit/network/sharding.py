@@ -37,7 +37,7 @@ class ShardedMatmul:
 
     @property
     def link(self):
-        """The Cost over the chip's links, which has an intensity of its own."""
+        """The Cost over the chip's links, which has a separate intensity."""
         return Cost(self.local.flops, 0 if self.transfer is None else self.transfer.bytes)
 
     def estimate(self, roof):
@@ -82,7 +82,7 @@ def sharded_matmul(
 
     ``along`` is the dimension to split, and ``collective`` the communication that follows:
 
-    - "D": each chip has X[B, D/n] and Y[D/n, F] and gets partial sums of all of Z. "all-reduce"
+    - "D": each chip has X[B, D/n] and Y[D/n, F] and gets partial sums of the whole Z. "all-reduce"
       (the default) leaves Z on every chip, "reduce-scatter" 1/n of it. Sums travel in out_dtype;
       adding them up, fewer than BF FLOPs a chip, is not counted.
     - "B": each chip has X[B/n, D], all of Y, and gets Z[B/n, F]; "none" (the default) travels.
@@ -91,8 +91,8 @@ def sharded_matmul(
     - "F": each chip has all of X, Y[D, F/n], and gets Z[B, F/n]; "none" (the default) travels.
       "all-gather X" is for inputs that arrive split, "all-gather Z" as above.
 
-    Memory moves each chip's operands and results once; what a collective reads and writes there
-    is not counted. Split along D, each chip's critical batch is ``critical_batch(roof, D / n, F)``.
+    Memory moves each chip's operands and results once; a collective's reads and writes there are
+    not counted. Split along D, each chip's critical batch is ``critical_batch(roof, D / n, F)``.
     ``exact``, ``with_latency`` and ``in_network`` go to the collective.
 
     Returns a ShardedMatmul. Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
@@ -130,10 +130,10 @@ def critical_width(
     """Return the width D above which a matmul split along D is bound by compute, not by links.
 
     T_math = 2BDF / nC falls with n; T_comms = f(n) · s · BF / W hardly does, where f V are the
-    bytes of the ``collective`` ("all-reduce" or "reduce-scatter"), s those of an element of
-    out_dtype and W the group's egress. So D = n f(n) · s/2 · C/W, whatever B and F are: for an
+    bytes of the ``collective`` ("all-reduce" or "reduce-scatter"), s the bytes of an element of
+    out_dtype and W the group's egress. So D = n f(n) · s/2 · C/W, for any B and F: for an
     all-reduce in bf16 that is 2 (n-1) C/W, or n C/W where a switch adds up (``in_network``, as
-    all_reduce has it). One chip alone has width 0.
+    all_reduce has it). A single chip has width 0.
 
     ``dtype`` selects the peak C of the group's chip, and the format of the sums unless out_dtype is
     given; ``peak_flops`` replaces the chip's peak. The latency of hops, which does depend on B and

@@ -1,4 +1,4 @@
-"""Pictures with sliders, linked in the browser, so that they move without a kernel."""
+"""Pictures with sliders, linked in the browser, so they move without a kernel."""
 
 from rooflab.explore.chips import chips
 from rooflab.explore.matmul import matmul

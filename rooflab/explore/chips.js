@@ -6,7 +6,7 @@ const BOUNDS = { math: "compute", memory: "memory", link: "link" };
 
 const grouped = (value) => Math.round(value).toLocaleString("en-US");
 
-// These formulas are those of roofkit/network/sharding.py; tests/browser compares the two.
+// These formulas match roofkit/network/sharding.py; tests/browser compares the two.
 function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress, sent }) {
   const times = {
     math: (2 * B * D * F) / n / peak_flops,
@@ -19,8 +19,8 @@ function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress, sent }) 
 }
 
 // As D grows, T_math grows from 0, T_memory from the time of Z, and T_link stays the same. So the
-// link is the slowest at first, then perhaps memory, and at last perhaps compute. This finds the D
-// at which each of these pieces ends; a piece that ends before it begins does not exist.
+// link is the slowest at first, then perhaps memory, and finally perhaps compute. This finds the D
+// where each of these pieces ends; a piece that ends before it begins does not exist.
 function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress, sent }) {
   const math = (2 * B * F) / n / peak_flops;
   const memory = (itemsize * (B + F)) / n / bandwidth, written = (itemsize * B * F) / bandwidth;
@@ -71,7 +71,7 @@ function chooseGroup(model) {
   const shown = Number(model.get("n_readout")), far = ({ n }) => Math.abs(n - shown);
   const nearest = sizes.reduce((best, size, i) => (far(size) < far(sizes[best]) ? i : best), 0);
   const longer = sizes.length - 1 > model.get("last");
-  // A slider never stands beyond its end.
+  // A slider never goes beyond its end.
   if (longer) model.set("last", sizes.length - 1);
   model.set("n", nearest);
   if (!longer) model.set("last", sizes.length - 1);
@@ -82,7 +82,7 @@ function roundLimit(value) {
   return [1, 2, 5, 10].map((n) => n * power).find((limit) => limit >= value);
 }
 
-// Adds a shape twice: in its colour, and in the hatch that tells it from others without colour.
+// Adds a shape twice: in its colour, and in the hatch that distinguishes it without colour.
 const addShapes = (svg, name, more = "") =>
   [name, `hatching-${name}`].map((shape) => add(svg, "path", { class: shape + more }));
 
@@ -107,7 +107,7 @@ function drawStrip(svg, widths, text) {
   const place = add(svg, "path", { class: "place" });
   const label = add(svg, "text", { y: top - 12 });
 
-  // Puts a caption in the middle of its piece, or aside if a line would cross it there.
+  // Puts a caption in the middle of its piece, or to the side if a line would cross it there.
   const putCaption = (caption, from, end, lines) => {
     const half = caption.getComputedTextLength() / 2 + 6;
     const ways = [(from + end) / 2, from + half, end - half];
@@ -115,7 +115,7 @@ function drawStrip(svg, widths, text) {
     set(caption, { x: free ?? ways[0], visibility: 2 * half < end - from ? "visible" : "hidden" });
   };
 
-  // Writes words around a place but within the picture; returns from where to where they reach.
+  // Writes words around a place but within the picture; returns the start and end of the words.
   const write = (node, words, at) => {
     node.textContent = words;
     const half = node.getComputedTextLength() / 2;

@@ -21,7 +21,7 @@ WIDTHS, BATCHES = (2**10, 2**20), (1, 2**14)
 def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", *, text=None):
     """Show X[B, D] · Y[D, F] split along D over n chips: the times to compute, fetch and add up.
 
-    Buttons choose the topology: that of a chip or, if its links lead to neighbours, a line or a
+    Buttons choose the topology: a chip's or, if its links lead to neighbours, a line or a
     ring of these links. Sliders move n over the possible sizes of such a group, D by eighths of a
     doubling, and B by doublings. The strip below the bars shows which time is longest at every
     other D, with the critical width D*. The speedup over one chip assumes full overlap, and the

@@ -1,14 +1,14 @@
-// What every live picture shares. A picture's own file follows in the same module and ends on
+// Shared by every live picture. A picture's file follows in the same module and ends with
 // `export default live({ sliders, choices, choose, read, picture })`: `sliders` and `choices` name the
-// traits that move, and sliders have a read-out; `choose` fits the sliders to what a button chose;
-// `read` computes what is shown from the model; `picture` draws it once and returns what updates it.
+// traits that move, and sliders have a read-out; `choose` fits the sliders to a button's choice;
+// `read` computes the display from the model; `picture` draws it once and returns its updater.
 const WIDTH = 680;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 
 const significant = (value, digits) => String(Number(value.toPrecision(digits)));
 
 function engineering(value) {
-  // The value is rounded first, so that 999.6 becomes 1 k and not 1000.
+  // The value is rounded first, so 999.6 becomes 1 k and not 1000.
   const power = Number(value.toExponential(2).split("e")[1]);
   const step = Math.min(Math.max(Math.floor(power / 3), -4), 5);
   return `${significant(value / 1000 ** step, 3)} ${PREFIXES[step + 4]}`;
@@ -61,7 +61,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
         const name = sliders[i];
         set(handle, { "aria-label": text[name], "aria-valuetext": state.words[name] });
       });
-      // It does not say either what its buttons are for and which of them is pressed.
+      // It does not say what its buttons are for or which one is pressed, either.
       explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons, place) => {
         const name = choices[place];
         set(buttons, { role: "group", "aria-label": text[name] });
@@ -81,7 +81,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
     };
   }
 
-  // Runs once for a model, which may have several views: labels beside the sliders show read-outs.
+  // Runs once for a model, which may have several views: labels next to the sliders show read-outs.
   function initialize({ model }) {
     const write = () => {
       const { words } = read(model);
@@ -89,7 +89,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
     };
     const fit = () => choose(model);
     write();
-    // This listens first, since what is chosen may move a slider.
+    // This listens first, since a choice may move a slider.
     if (choose) for (const name of choices) model.on(`change:${name}`, fit);
     for (const name of moving) model.on(`change:${name}`, write);
     return () => {

@@ -1,8 +1,8 @@
-// Draws a roofline on logarithmic axes, for the pictures that show one. `box` holds the edges of
+// Draws a roofline on logarithmic axes, for the pictures that show one. `box` has the edges of
 // the axes.
 const DISC = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", TRIANGLE = "M-6,-5h12l-6,11z";
 
-// These formulas are those of roofkit/roofline.py; tests/browser compares the two.
+// These formulas match roofkit/roofline.py; tests/browser compares the two.
 const ridgeOf = (roof) => roof.peak_flops / roof.bandwidth;
 const attainable = (roof, intensity) => Math.min(roof.peak_flops, intensity * roof.bandwidth);
 
@@ -51,7 +51,7 @@ function path(roof, [low, high], x, y) {
   return "M" + [low, corner, high].map((i) => `${x(i)},${y(attainable(roof, i))}`).join("L");
 }
 
-// The areas under the slope, where the channel binds, and under the flat part, where compute does.
+// The areas under the slope, where the channel limits, and under the flat part, where compute does.
 function regions(roof, { bottom }, [low, high], x, y) {
   const corner = Math.min(Math.max(ridgeOf(roof), low), high);
   const under = (from, to) => ({

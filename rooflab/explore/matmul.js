@@ -4,7 +4,7 @@ const COLUMNS = { once: 494, times: 562, sum: WIDTH - 14 };
 const HEIGHT = BARS.bottom + 44;
 const OPERANDS = ["X", "Y", "Z"];
 
-// This count is that of roofkit/kernels.py; tests/browser compares the two.
+// This count matches roofkit/kernels.py; tests/browser compares the two.
 function readMatmul(model) {
   const stops = model.get("stops"), text = model.get("text"), units = model.get("units");
   const [B, D, F, tile] = ["B", "D", "F", "tile"].map((name) => stops[name][model.get(name)]);

@@ -60,7 +60,7 @@ class MatmulExplorer(Explorer):
 
     def __init__(self, chip, start, dtype, text):
         self.chip = chip
-        # Unconfirmed peaks are left out, so that nobody chooses one by accident.
+        # Unconfirmed peaks are left out, so nobody chooses one by accident.
         roofs = {each: chip.roofline(each) for each, peak in chip.peaks.items() if peak.confirmed}
         stops = {name: _list_stops(name, value) for name, value in start.items()}
         sliders = {
@@ -167,7 +167,7 @@ def _list_stops(name, value):
 
 
 def _axis_limits(roofs, stops):
-    """Return limits of the axes that hold everything the controls can reach."""
+    """Return axis limits that include everything the controls can reach."""
     first, last = ({name: values[end] for name, values in stops.items()} for end in (0, -1))
     low = min(_cost(**first, dtype=dtype).intensity for dtype in roofs) / 2
     high = 2 * max(

@@ -3,7 +3,7 @@ const ROOFS = {
   narrow: { left: 62, right: 388, top: 8, bottom: 270 },
 };
 const NARROW = 520, LARGEST = 36; // pixels: of the page, and of a point that takes all the time
-const INTENSITIES = [0.3, 5e4]; // what lies beyond is drawn at the edge
+const INTENSITIES = [0.3, 5e4]; // points beyond are drawn at the edge
 const PHASES = ["prefill", "decode"], LENGTHS = ["batch", "prompt", "answer"];
 const BOUND = { compute: "math", memory: "memory" };
 const PARTS = ["weights", "cache", "activations"];
@@ -44,7 +44,7 @@ function readModel(model) {
   return { ...found, state, layers, known, words };
 }
 
-// Layers that lie on one another are one point: their largest name it, and their shares add up.
+// Layers on top of one another are one point: their largest name it, and their shares add up.
 function pointsOf(layers, x, y, bandwidth) {
   const points = [];
   for (const layer of layers.filter(({ intensity }) => intensity)) {
@@ -67,7 +67,7 @@ function pointsOf(layers, x, y, bandwidth) {
 const overlap = (one, other) => one.left < other.right && other.left < one.right &&
   one.top < other.bottom && other.top < one.bottom;
 
-// Writes what takes the most time first, beside its point where nothing is written or drawn yet.
+// Labels the slowest layers first, next to their points where nothing is written or drawn yet.
 function placeLabels(labels, points, box, drawn) {
   const taken = points.map(({ x, y, r }) =>
     ({ left: x - r * 0.8, right: x + r * 0.8, top: y - r * 0.8, bottom: y + r * 0.8 }));
@@ -90,13 +90,13 @@ function placeLabels(labels, points, box, drawn) {
   });
 }
 
-// Draws the roof of a chip for a wide or a narrow page; returns what puts the layers on it.
+// Draws the roof of a chip for a wide or narrow page; returns a function that adds the layers.
 function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
   const box = ROOFS[narrow ? "narrow" : "wide"], { left, right, top, bottom } = box;
   svg.replaceChildren();
   set(svg, { viewBox: `0 0 ${right + 14} ${bottom + 48}` });
   const limits = { x: INTENSITIES, y: [bandwidth * INTENSITIES[0] * 0.5, highest * 8] };
-  // The ridge stands beside the peak.
+  // The ridge is written next to the peak.
   const { x, y, redraw } = drawRoof(svg, box, limits, "memory", { ...text, ridge_at: "" });
   const roofs = add(svg, "g"), points = add(svg, "g"), labels = add(svg, "g");
   const said = add(svg, "text", { x: left + 10, y: top + 16, class: "binds" });
@@ -108,7 +108,7 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
     // The peaks of other dtypes that some layer computes at.
     const used = new Map([["linear", peaks.linear]].concat(
       layers.filter(({ on }) => on).map(({ on, peak }) => [on, peak])));
-    // Where no words may stand: along the roof, in small boxes, and on other words.
+    // Places to keep free of words: along the roof, in small boxes, and on other words.
     const [low, high] = limits.x;
     const drawn = Array.from({ length: 41 }, (_, i) => {
       const intensity = low * (high / low) ** (i / 40), at = x(intensity);
@@ -148,11 +148,11 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
   };
 }
 
-// Lists and sliders over the picture; returns what sets them to a state.
+// Lists and sliders over the picture; returns a function that sets them to a state.
 function addControls(controls, below, data, text, change) {
   controls.className = "controls";
   for (const part of [controls, below]) {
-    // A notebook and a deck have keys of their own, which are not meant here.
+    // Notebooks and decks have other keys, which are not meant here.
     part.addEventListener("keydown", (event) => event.stopPropagation());
     part.dataset.lmSuppressShortcuts = "true";
   }
@@ -195,7 +195,7 @@ function addControls(controls, below, data, text, change) {
   return (state) => [...lists, ...sliders, ...buttons].forEach((show) => show(state));
 }
 
-// The table of the layers, a row each; returns what fills it.
+// The table of layers, one row each; returns a function that fills it.
 function addTable(parent, text, units) {
   const box = make(parent, "div", { class: "scrolls" });
   const table = make(box, "table"), caption = make(table, "caption");
@@ -227,7 +227,7 @@ function addTable(parent, text, units) {
   };
 }
 
-// What lies in the memory of a chip, as a bar; returns what fills it.
+// The contents of a chip's memory, as a bar; returns a function that fills it.
 function addMemory(parent, text, units) {
   const box = make(parent, "div", { class: "held" });
   const bar = make(box, "div", { class: "room", role: "img" }), key = make(box, "p");

@@ -19,7 +19,7 @@ from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_jav
 # Numbers of chips that share every layer, and the exponents of two between which sliders stop.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
 REACH = {"batch": (0, 11), "prompt": (4, 17), "answer": (1, 13)}
-# Formats of weights and activations; "half" stands for the 16-bit format of the chip.
+# Formats of weights and activations; "half" means the 16-bit format of the chip.
 FORMATS = {
     "16-bit": {"weights": "half", "activations": "half"},
     "published": {},
@@ -201,7 +201,7 @@ def _make_precision(name, kv, usual):
 
 @functools.cache
 def _model_data(model):
-    """Return the data with which a page counts the passes of a model in each format."""
+    """Return the data that a page needs to count the passes of a model in each format."""
     splits = {}
     for n in CHIPS:
         try:

@@ -1,6 +1,6 @@
-// The passes of a language model on its chips. What an operation asks comes as coefficients from
-// roofkit/models/llm/terms.py; the functions they stand before are those of attention.py, and the
-// way from there to seconds and bytes is that of layers.py, generation.py and memory.py.
+// The passes of a language model on its chips. The cost of an operation comes as coefficients from
+// roofkit/models/llm/picture_terms.py. Their functions match attention.py, and the conversion to
+// seconds and bytes matches layers.py, generation.py and memory.py.
 // tests/browser compares every figure.
 const CHUNK = 8192;
 const triangle = (x) => (x > 0 ? (x * (x + 1)) / 2 : 0);
@@ -31,7 +31,7 @@ function crossingKeys({ shard, widths, onChip }, fresh, cached, keys, window) {
   return Math.max(keys, streamedKeys(fresh, cached, blocks, window));
 }
 
-// Every function of the lengths that a coefficient may stand before.
+// Every function of the lengths that a coefficient may multiply.
 function functionsOf(served, batch, fresh, cached) {
   const { model, n, shard, attention } = served, tokens = batch * fresh;
   const found = {
@@ -80,7 +80,7 @@ function layerOf(one, { widths, peaks, links, bandwidth }, functions) {
 
 const secondsOf = (layers) => total(layers, ({ count, time }) => count * time);
 
-// The layers of attention proper: where there are two ways, those of the quicker.
+// The layers of attention proper: if there are two ways, the layers of the faster one.
 function attentionOf(served, functions) {
   const ways = served.shard.attention[served.attention]
     .map((way) => way.map((one) => layerOf(one, served, functions)));
@@ -120,7 +120,7 @@ function memoryOf(served, batch, prompt, answer) {
   const { model, shard, widths, capacity } = served, held = prompt + answer - 1;
   const kept = (model.layers - model.windowed) * held +
     (model.windowed ? model.windowed * Math.min(held, model.window) : 0);
-  // The hungriest operation of a pass, and the residual stream beside it.
+  // The operation of a pass that needs the most memory, plus the residual stream.
   const widest = (sequences, fresh, cached) => {
     const stream = widths.stream * sequences * fresh * model.hidden;
     return Math.max(...layersOf(served, sequences, fresh, cached)
@@ -136,7 +136,7 @@ function memoryOf(served, batch, prompt, answer) {
   return { ...found, needed, capacity, fits: capacity === null ? null : needed <= capacity };
 }
 
-// All that a state comes to.
+// All results for a state.
 function figuresOf(data, state) {
   const served = serve(data, state), { batch, prompt, answer } = state;
   const context = prompt + Math.floor(answer / 2) - 1;
@@ -151,7 +151,7 @@ function figuresOf(data, state) {
   };
 }
 
-// What there is: dtypes without a peak, numbers of chips that are not joined or not possible.
+// Whether a value is available: a dtype may lack a peak, a number of chips a link or a split.
 function available(data, state, name, value) {
   const wanted = { ...state, [name]: value };
   const model = data.models[wanted.model], chip = data.chips[wanted.chip];
@@ -161,7 +161,7 @@ function available(data, state, name, value) {
   return format && Object.values(format.peaks).every((dtype) => dtype in chip.peaks);
 }
 
-// The nearest state that there is.
+// The nearest state that exists.
 function settle(data, state) {
   const found = { ...state };
   if (!available(data, found, "precision", found.precision)) found.precision = "16-bit";

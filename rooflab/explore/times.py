@@ -35,7 +35,7 @@ def times(cost, chips, dtype="bf16", *, terms=None, text=None):
     terms : mapping, optional
         Quantities that sliders move instead of FLOPs or bytes: a mapping of ``"flops"``,
         ``"bytes"`` or both to ``(label, start, stops)``. The slider moves through the numbers in
-        ``stops``, to which FLOPs or bytes are proportional; at ``start`` they are those of
+        ``stops``; FLOPs or bytes are proportional to them, and at ``start`` they match
         ``cost``.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.

@@ -22,7 +22,7 @@ class NumPy:
 
     kind, device, library = "cpu", "cpu", "numpy"
     dtypes = ("fp32", "fp64")
-    # On a CPU, a store to a line that no cache holds first reads that line.
+    # On a CPU, a store to a line that is in no cache first reads that line.
     write_allocate = 1
     out_of_memory = (MemoryError,)
     _names: ClassVar = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}

@@ -26,7 +26,7 @@ MAX_COPIES = 1024
 
 
 def make_calls(backend, step, pool):
-    """Return the calls of a step, each on other operands, so that no cache holds them."""
+    """Return the calls of a step, each on other operands, so they are in no cache."""
     operation = getattr(backend, step.kernel)
     if step.kernel != "matmul":
         (N,) = step.shape
@@ -63,7 +63,7 @@ def take_samples(backend, step, pool):
 def run_plan(plan, backend, emit):
     """Run the plan, then call emit("timing", …) or emit("skipped", …) for every step.
 
-    Every step runs twice, seconds apart, so that a burst of other work spoils only one turn.
+    Every step runs twice, seconds apart, so a burst of other work spoils only one turn.
     """
     begin = perf_counter()
     pools = Pools(backend, plan)
@@ -100,7 +100,7 @@ def run_plan(plan, backend, emit):
 def _bound_seconds(step, samples, backend):
     """Bound the seconds of a step by the speeds of other steps in its series; 0 without any.
 
-    The lowest bound counts, so that one disturbed step does not stop itself or all later ones.
+    The lowest bound counts, so one disturbed step does not stop itself or all later ones.
     """
     cost = step.cost(backend.write_allocate)
     return min(
@@ -114,7 +114,7 @@ def _bound_seconds(step, samples, backend):
 
 
 def _scale_seconds(seconds, before, cost):
-    """Scale the seconds of one Cost to another by whichever of FLOPs and bytes grows more."""
+    """Scale the seconds of one Cost to another by the larger growth, of FLOPs or of bytes."""
     return seconds * max(
         after / done
         for after, done in ((cost.flops, before.flops), (cost.bytes, before.bytes))
@@ -173,7 +173,7 @@ def main():
     """Read {"device", "threads", "quick", "plan"} from the command line; print lines of JSON."""
     request = json.loads(sys.argv[1])
     threads = request["threads"]
-    # Whatever a library prints goes to standard error, so that standard output is only JSON.
+    # Anything a library prints goes to standard error, so standard output is only JSON.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

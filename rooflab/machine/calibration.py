@@ -1,4 +1,4 @@
-"""How much of a roof is reached, fitted to your own timings or to published ones."""
+"""How much of a roof a machine reaches, fitted to your own timings or to published ones."""
 
 import math
 import warnings
@@ -26,8 +26,8 @@ class Calibration:
 
     ``roof`` is the bound. T = overhead + max(FLOPs / (eff_flops · peak), bytes / (eff_bw ·
     bandwidth)), with ``overhead`` in seconds per call. The fit used ``points`` timings in
-    ``dtype``, half of which lie within ``median_error``, ``|predicted - measured|`` / measured.
-    For a timing left out of the fit, measured / predicted lies between ``low`` and ``high`` in a
+    ``dtype``; half of them are within ``median_error``, ``|predicted - measured|`` / measured.
+    For a timing left out of the fit, measured / predicted is between ``low`` and ``high`` in a
     share ``coverage`` of cases. ``matmul`` and the like predict with this interval.
 
     >>> fit = Calibration(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
@@ -69,7 +69,7 @@ class Calibration:
     def predict(self, cost, dtype=None):
         """Return the predicted time of one call with its interval, as a Prediction.
 
-        The interval is that of points left out of the fit, one at a time. Several predictions are
+        The interval comes from points left out of the fit, one at a time. Several predictions are
         assumed to err together. Raises ValueError if no points were fitted, or not this ``dtype``.
         """
         if dtype is not None:
@@ -101,7 +101,7 @@ class Calibration:
         """Return the Prediction for a residual add, a norm or an activation over rows.
 
         ``kind`` is as for ``GPUCalibration.elementwise``. Only the bytes count, and the interval is
-        that of the fitted matmuls.
+        the fitted matmuls' interval.
         """
         check_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
@@ -113,7 +113,7 @@ class Calibration:
     ):  # fmt: skip
         """Return the Prediction for fused attention from its FLOPs and bytes, without coverage.
 
-        Arguments are those of ``GPUCalibration.attention``.
+        Arguments are as for ``GPUCalibration.attention``.
         """
         tokens, keys, size = batch * new, cached + new, itemsize(self._check_dtype(dtype))
         pairs = batch * (cached * new + new * (new + 1) / 2)
@@ -148,7 +148,7 @@ class Calibration:
 
 
 def calibrate(source, roof=None, *, dtype=None, software=None):
-    """Return a predictor of real times, fitted to your own timings or to those of a GPU.
+    """Return a predictor of real times, fitted to your own timings or to a GPU's.
 
     Parameters
     ----------
@@ -161,18 +161,18 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     dtype : str, optional
         Which sweep, and which peak of a Chip; by default, the first dtype of the sweep.
     software : str, optional
-        Whose kernels a GPU runs: "vLLM 2026" (the default) or "PyTorch 2024". The same card runs
+        Library with the kernels: "vLLM 2026" (the default) or "PyTorch 2024". The same card runs
         the same matmul a tenth faster with the newer software.
 
     Returns a Calibration for timings, or a GPUCalibration for a GPU.
 
-    The fit minimises log(predicted / measured), so that microseconds count as much as seconds. Its
+    The fit minimises log(predicted / measured), so microseconds count as much as seconds. Its
     loss gives outliers little weight: soft L1 first, then Cauchy at the scale of the residuals. An
     efficiency above 1 means that data came from a cache, or that the bound is too low. The overhead
-    lies between the time of the measured call that does next to nothing (0 without one) and the
+    is between the time of the measured call that does next to nothing (0 without one) and the
     quickest point. Fitting needs SciPy, and warns if the points do not determine the overhead.
 
-    Raises ValueError if fewer than three points lie on one side of the ridge, if those on the
+    Raises ValueError if fewer than three points are on one side of the ridge, if those on the
     memory's side all move about the same bytes, or if one term decides every point. Fit shapes
     like those you predict: a three-parameter model does not extrapolate far. For a GPU, raises
     ValueError if it is not NVIDIA's, if a figure is missing or unconfirmed, or if the software was

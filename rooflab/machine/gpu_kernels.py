@@ -42,7 +42,7 @@ class GPU:
     """The figures of a data sheet that the formulas need.
 
     ``peak`` is in FLOP/s, ``bandwidth`` in bytes/s, ``clock`` in GHz and ``cache`` in bytes of L2.
-    A multiprocessor holds ``rows`` blocks of 1,024 threads at once, and reaches ``speed`` TFLOP/s
+    A multiprocessor runs ``rows`` blocks of 1,024 threads at once, and reaches ``speed`` TFLOP/s
     at 16 bits. From A100 to H100, the rates that feed its matrix units and its threads grew with
     the powers of ``speed`` below.
     """
@@ -74,7 +74,7 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
     bytes, by default ``itemsize``. Kernels that widen W are written for few rows, so their tiles
     are only as high as needed.
 
-    If the timings ran ``turns`` matmuls in turn, each with its own W, the L2 cache may have held
+    If the timings ran ``turns`` matmuls in turn, each with another W, the L2 cache may have held
     every W. If they fill at most three quarters of it, no W came from memory.
 
     Matmuls in 8 bits have a constant ``row``. They narrow their inputs first, in a time that grows
@@ -127,7 +127,7 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
     """Return the seconds of a residual add, a norm of each row, or an activation, gated or not.
 
     One block works on a row of a norm or an activation, ``BLOCK_THREADS`` elements at a time. A
-    multiprocessor holds ``gpu.rows`` blocks, so rows come in waves, and it can have only so many
+    multiprocessor runs ``gpu.rows`` blocks, so rows come in waves, and it can have only so many
     bytes in flight. Data that earlier kernels left in the L2 cache save up to the share ``cached``
     of the time: all of it if the bytes fill at most 0.6 of the cache, none from twice that.
     """

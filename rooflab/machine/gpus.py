@@ -34,7 +34,7 @@ KERNEL_NAMES = {
     "all_reduce": {}, "all_gather": {},
 }  # fmt: skip
 
-# Each regime has its own interval, because predictions are better in some regimes than in others.
+# Regimes have separate intervals, because predictions are better in some than in others.
 FEW_WAVES = 3  # up to so many waves of thread blocks, a matmul is in the regime of few waves
 SHORT_SECONDS = 5e-6  # shorter row kernels are timed coarsely, in whole microseconds
 SHORT_CALLS = 2  # attention that takes less than so many overheads is short
@@ -145,7 +145,7 @@ class GPUCalibration:
         This is vLLM's attention, which puts K and V of the new tokens into a paged cache and masks
         later tokens. ``heads`` query heads share ``kv_heads`` heads of K and V, of ``head_dim``
         elements each, which take ``kv_itemsize`` bytes in the cache. One new token is a decoding
-        step; many after none are a prefill. Other passes were not timed.
+        step; many without cached ones are a prefill. Other passes were not timed.
         """
         batch, new, heads = check_sizes(batch=batch, new=new, heads=heads)
         kv_heads, head_dim = check_sizes(kv_heads=kv_heads, head_dim=head_dim)
@@ -181,7 +181,7 @@ class GPUCalibration:
     def all_gather(self, size, gpus, topology="switch"):
         """Return the time to gather ``size`` bytes, a part from each GPU, on all ``gpus`` GPUs.
 
-        Only timed at switches. Arguments and errors are those of ``all_reduce``.
+        Only timed at switches. Arguments and errors are as for ``all_reduce``.
         """
         return self._collective("all_gather", size, gpus, topology, None)
 
@@ -217,12 +217,12 @@ class GPUCalibration:
         return _at_least(prediction, getattr(network, kernel)(size, node).seconds)
 
     def transfer(self, at_best, array=0.0, passes=0, group=None):
-        """Return the time to send what takes a chip's links ``at_best`` seconds at least.
+        """Return the time to send data that takes a chip's links at least ``at_best`` seconds.
 
         A collective takes each chip's part of an ``array`` to all others in a number of ``passes``:
         one for an all-gather, two for an all-reduce. If the ``group`` of chips is joined as timed
         ones were, those timings predict it. Otherwise the time is ``at_best`` (or, with several
-        nodes, that of such a collective within a node if longer), plus the hops of the group and
+        nodes, the time of such a collective within a node if longer), plus the group's hops and
         the overhead of a call, without coverage. No interval begins below ``at_best``.
         """
         topology, longest = self._timed_topology(group), at_best
@@ -244,8 +244,8 @@ class GPUCalibration:
     def predict(self, cost, dtype="bf16"):
         """Return the time of a kernel unlike any timed one, such as a softmax, from its Cost.
 
-        It goes by the overhead of matmuls and the shares of peak and bandwidth that they reach. The
-        interval begins at the bound and is as wide as that of any row kernel on a GPU that was not
+        It uses the overhead of matmuls and the shares of peak and bandwidth that they reach. The
+        interval begins at the bound and is as wide as for any row kernel on a GPU that was not
         timed, without coverage.
         """
         ideal, fit = self.chip.roofline(dtype), self._find_fit("matmul", "bf16")
@@ -453,7 +453,7 @@ def time_attention(gpu, constants, batch, new, cached, heads, kv_heads, head_dim
 
 
 def time_collective(constants, link, size, gpus, passes):
-    """Return seconds, and what decides them: 0 latency, 1 bandwidth, 2 a network."""
+    """Return seconds, and the deciding factor: 0 latency, 1 bandwidth, 2 a network."""
     seconds = gpu_kernels.collective(constants, size, gpus, passes)
     if link.startswith("network"):
         return seconds, np.full(np.shape(seconds), 2)

@@ -188,7 +188,7 @@ class Measurements:
     def ceilings(self):
         """The peaks, the ladder of bandwidths and the call overhead, as Ceilings.
 
-        On a CPU the ladder ignores the copy, whose bytes rest on an assumption: that its writes
+        On a CPU the ladder ignores the copy, because its bytes rest on an assumption: its writes
         cost an extra read. In-place additions and dot products need no such assumption.
         """
         peaks, ladders = {}, {}
@@ -221,7 +221,7 @@ class Measurements:
     def chip(self):
         """Return this machine as a Chip, with the peak of the best matmul in each dtype.
 
-        The bandwidth is that of the ladder's largest working sets. Capacity, links and on-chip
+        The bandwidth comes from the ladder's largest working sets. Capacity, links and on-chip
         memory are not measured, so the Chip has none.
         """
         machine, day = self.machine.name, self.date[:10]
@@ -240,8 +240,8 @@ class Measurements:
     def rooflines(self, dtype="fp32"):
         """Return the measured roof for main memory, and a steeper one for each visible cache.
 
-        Maps the largest working set that a level holds to a Roofline, main memory first. A level
-        counts if its bandwidth is a quarter above that of the level before.
+        Maps the largest working set that fits in a level to a Roofline, main memory first. A level
+        counts if its bandwidth is a quarter above the previous level's.
         ``rooflab.plot.roofline`` draws them all. Raises ValueError for a dtype not measured.
         """
         peak, ceilings = self.chip().peak_flops(dtype), self.ceilings
@@ -262,7 +262,7 @@ class Measurements:
         Path(path).write_text(f'{text},\n "timings": [\n{rows}\n]\n}}\n', encoding="utf-8")
 
     def save_chip(self, path):
-        """Write ``chip()`` to a TOML file, whose path works wherever a chip's name does."""
+        """Write ``chip()`` to a TOML file; its path works wherever a chip's name does."""
         chip = self.chip()
         lines = [
             "[[chip]]", f"name = {_format_toml(chip.name)}", f"sku = {_format_toml(chip.sku)}",
@@ -380,12 +380,12 @@ def measure(quick=False, device="auto", progress=True, threads=None):
     - overhead: an addition of one element and a 1×1×1 matmul.
     - ladder: vector kernels in fp32 on working sets from 16 KiB to 512 MiB (2 GiB on a GPU).
       ``a += b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, or 3N on a CPU, where a store
-      to a line that no cache holds first reads it. The count is the same at every size.
+      to a line that is in no cache first reads it. The count is the same at every size.
     - peak: square matmuls in each dtype of the device.
     - sweep: matmuls X[B, D] · Y[D, F] from one row to a thousand, on both sides of the ridge; each
       operand counts once. ``calibrate`` fits these.
 
-    Every step has a time budget. A step that would exceed it is skipped and listed, so that a slow
+    Every step has a time budget. A step that would exceed it is skipped and listed, so a slow
     machine measures less and takes no longer. NumPy runs everything but matmul and dot on one
     thread. Close other programs first: a single one can slow a matrix library, whose threads wait
     for each other, by a factor of ten.

@@ -1,4 +1,4 @@
-"""Plans of what to measure. Every backend runs the same steps."""
+"""Plans of measurements. Every backend runs the same steps."""
 
 import itertools
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ class Step:
 
     @property
     def series(self):
-        """Part, kernel and dtype. The time of one step bounds that of others in its series."""
+        """Part, kernel and dtype. The time of one step bounds the time of others in its series."""
         return self.part, self.kernel, self.dtype
 
     @property

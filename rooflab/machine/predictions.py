@@ -12,7 +12,7 @@ from roofkit._units import format_quantity
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """A predicted time in seconds, and an interval that should hold the measured time.
+    """A predicted time in seconds, and an interval that should contain the measured time.
 
     ``coverage`` is the share of measurements that fall between ``low`` and ``high``, or None if it
     is unknown. ``basis`` lists the measurements behind the prediction and those that are missing,

@@ -1,6 +1,6 @@
 """Figures of rooflines, layers and times, with units, readable in grey, described in words."""
 
-import matplotlib.pyplot  # noqa: F401  first, so that the error names it if it is missing
+import matplotlib.pyplot  # noqa: F401  first, so the error names it if it is missing
 
 from roofkit._units import engineering
 from rooflab.plot.bottlenecks import bottleneck_map

@@ -25,7 +25,7 @@ def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
     ----------
     deployment : Deployment on one kind of chip
     batches, contexts : two or more rising whole numbers of at least 1
-        The reach of the axes: sequences, and the tokens that each has in its cache.
+        The range of the axes: sequences, and the tokens that each has in its cache.
     ax : matplotlib Axes, optional
 
     A compute-bound layer spends its time on computing. A memory-bound one spends it on weights and
@@ -79,9 +79,9 @@ def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
 
 
 def region_leads(deployment, batch, context):
-    """Return by how many seconds of a decode step each of REGIONS leads; the highest lead wins.
+    """Return the lead of each of REGIONS in seconds of a decode step; the highest lead wins.
 
-    The first axis is that of REGIONS. Arrays broadcast.
+    The first axis runs over REGIONS. Arrays broadcast.
     """
     weights = cache = computing = 0.0
     for layer in deployment.decode(batch, context):

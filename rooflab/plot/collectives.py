@@ -26,7 +26,7 @@ def collective(name, n=4, *, axes=None):
     n : chips, 2 to 5
     axes : sequence of matplotlib Axes, one for each state, optional
 
-    A filled cell means that the chip holds the piece. In a sum, a number says how many chips have
+    A filled cell means that the chip has the piece. In a sum, a number says how many chips have
     added their part. A thick frame marks a piece that just came over a link. In an all-to-all, a
     piece has the colour and letter of its target chip. The second row of an all-reduce is its
     all-gather. Returns the Axes. Raises ValueError for anything else.
@@ -171,7 +171,7 @@ def topologies(groups, *, axes=None):
     groups : mapping of label to Group, of at most 16 chips along an axis and two axes
     axes : sequence of matplotlib Axes, optional
 
-    A chip with the fewest links is dark, and so are its links, whose bandwidth is the egress of the
+    A chip with the fewest links is dark, and so are its links; their bandwidth is the egress of the
     group. A legend says so. Returns the Axes. Raises ValueError for anything else.
 
     >>> from roofkit.network import group
@@ -231,7 +231,7 @@ def _draw_group(ax, label, group):
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
         ax.plot(*place, zorder=3, **style)
-    # All boxes have one shape, so that the titles line up. A title above a box without axes would
+    # All boxes have one shape, so the titles line up. A title above a box without axes would
     # be cut off, so it goes inside, at the top.
     least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
     half = max(most - least) / 2 + 0.7

@@ -80,7 +80,7 @@ def intensity_limits(ridges, intensities, above=2):
     """Return limits of the intensity axis, in whole decades around the ridges of the chips.
 
     They reach from three decades below the lowest ridge to ``above`` decades beyond the highest.
-    Kernels do not move them, so that a reader sees a kernel move; only one that would lie outside
+    Kernels do not move them, so a reader sees a kernel move; only a kernel that would be outside
     widens them.
     """
     first, last = (math.floor(math.log10(ridge)) for ridge in (min(ridges), max(ridges)))
@@ -152,7 +152,7 @@ def format_3g(value):
 def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
     """Write labels next to their points so that they cover each other and the rest least.
 
-    ``labels`` holds (text, (x, y) in data, radius of the point in points of type, colour). Labels
+    ``labels`` has (text, (x, y) in data, radius of the point in points of type, colour). Labels
     avoid the artists in ``avoid`` and the ``lines``, pairs of arrays (xs, ys) in data, drawn
     straight. Early labels choose first. A thin line joins a label to its point if there is room
     only farther away. With ``nearest``, labels without such a line keep away from the points of
@@ -212,7 +212,7 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
         for distance in (3, 7, 12, 18, 26, 36, 48, 62, 78, 96):
             for turn, way in enumerate(DIRECTIONS):
                 if distance + turn / 4 >= least:
-                    continue  # its distance alone costs more than the best place
+                    continue  # its distance by itself costs more than the best place
                 shift = way * (radius + distance) * point + np.clip(1.42 * way, -1, 1) * half
                 if (price := cost((centre + shift, distance, turn))) < least:
                     least, middle, gap = price, centre + shift, distance
@@ -235,7 +235,7 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
     return placed
 
 
-# The directions in which a label may lie, the preferred ones first: above, below, right and left.
+# The possible directions of a label, the preferred ones first: above, below, right and left.
 # A line joins a label to its point if their distance in points of type is above LINE_FROM.
 DIRECTIONS = [
     np.array([math.cos(angle), math.sin(angle)])

@@ -19,9 +19,9 @@ RAISED = 0.045
 def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="fp32", ax=None):
     """Draw the arrays of a convolution to scale: X[C_in, H, W], a filter of Y, and Z.
 
-    Arguments are those of ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. The colour
-    of the filter marks what it sees at once in X, and the dark spot in Z is the number it gives.
-    Rows and columns are to scale. Channels lie behind each other, each about half as thick as a row
+    Arguments are as for ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. The colour
+    of the filter marks the part of X it sees at once, and the dark spot in Z is its result.
+    Rows and columns are to scale. Channels are behind each other, each about half as thick as a row
     is high. The text under each array gives its sizes and bytes. Returns the Axes. Raises
     ValueError as ``conv2d`` does.
 

@@ -76,7 +76,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     thick, wide = max(rows, THINNEST * width), max(columns, THINNEST * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
-    # If chips split D, a colour stands for a chip, as in the figures of cuts.
+    # If chips split D, each chip has a colour, as in the figures of cuts.
     colours = COLOURS[:3] if chips == 1 else COLOURS[:1] * 3
     for corner, size, inner, part, colour in (
         ((0, 0), (D, B), (0, under), (D, thick), colours[0]),
@@ -172,7 +172,7 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
 
 
 def matmul_times(batches, seconds, models, *, ax=None):
-    """Draw the measured times of a layer at several batches, and those of models.
+    """Draw the measured times of a layer at several batches, and the times that models predict.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def _write_beside(ax, text, xy, side, **style):
 
 
 def _strip_math(label):
-    """Return a label without TeX, so that $T_\\mathrm{tile}$ becomes T_tile."""
+    """Return a label without TeX, so $T_\\mathrm{tile}$ becomes T_tile."""
     return re.sub(r"\\mathrm|[${}]", "", label)
 
 

@@ -32,7 +32,7 @@ KINDS = {
     "embedding, lm_head": r"embedding|lm_head",
     "other layers": "",
 }
-# Markers, each with the share of its bounding square that it fills, so that equal areas look equal.
+# Markers, each with the share of its bounding square that it fills, so equal areas look equal.
 MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
 WHOLE_AREA = 1600  # area of a point with all the time, in square points of type
 MERGE_WITHIN = 1.25  # layers whose intensities differ by a smaller factor become one point
@@ -41,12 +41,12 @@ NAMED_SHARES = 0.005, 0.03  # shares that get a label, for one table and for sev
 
 
 def layers(tables, *, xlim=None, ax=None):
-    """Draw a pass on the roofline: each layer a point whose area is its share of the time.
+    """Draw a pass on the roofline: each layer is a point; its area is its share of the time.
 
     Parameters
     ----------
     tables : LayerTable, or a mapping of label to LayerTable
-        Such as ``deployment.decode(batch=8)``; up to four on one roofline, told apart by markers.
+        Such as ``deployment.decode(batch=8)``; up to four on one roofline, with different markers.
     xlim : (number, number), optional
         Arithmetic intensities at both ends of the axis.
     ax : matplotlib Axes, optional
@@ -226,7 +226,7 @@ def _join_names(layers, longest=34):
 
 
 def _format_count(layers):
-    """Return a count in place of too many names, such as "32 MLP"."""
+    """Return a count instead of too many names, such as "32 MLP"."""
     return say(
         "kinds.several", count=len(layers), kind=word_for("kinds", layer_kind(layers[0].name))
     )

@@ -19,7 +19,7 @@ from rooflab.plot.wording import join_parts, say, word_bound, word_for
 # side of the label that is nearest to the kernel.
 OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
 LEFT = (-12, -1, "right", "center")
-# The hatches of the bars in turn, so that neighbours differ in grey.
+# The hatches of the bars in turn, so neighbours differ in grey.
 HATCHES = ("", "//", "\\\\", "..")
 
 
@@ -40,7 +40,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
         Where to draw; by default, a new figure.
     xlim, ylim : pairs, optional
         Limits in FLOPs/byte and FLOP/s. By default the roofs set them, from three decades below the
-        ridge to two above, so that figures of one chip compare. Kernels outside widen them.
+        ridge to two above, so you can compare figures of one chip. Kernels outside widen them.
 
     Returns the Axes. Raises ValueError for anything but a roof or a kernel, and for a kernel
     outside xlim.
@@ -166,7 +166,7 @@ def times(estimates, *, ax=None):
             )
     bars = {label: _bar_times(each, estimates.values()) for label, each in estimates.items()}
     names = list(dict.fromkeys(name for times in bars.values() for name in times))
-    # Bars and their bracket share a row, of which two bars leave a quarter free.
+    # Bars and their bracket share a row; two bars leave a quarter of it free.
     step = 0.78 / (len(names) + 1)
     ax = ax or new_axes(0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
     rows = np.arange(len(estimates))[::-1]

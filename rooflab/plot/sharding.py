@@ -15,14 +15,14 @@ from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
 # How cutting along a dimension splits X, Y and Z: into "rows" or "columns", or every chip has the
-# "whole" matrix, or partial "sums" of all of it.
+# "whole" matrix, or partial "sums" of it.
 CUTS = {
     "B": ("rows", "whole", "rows"),
     "F": ("whole", "columns", "columns"),
     "D": ("columns", "rows", "sums"),
 }
-# The hatches of chips, so that pieces differ without colour. A matrix of partial sums has those of
-# all chips on white, so there chip 1 has one too.
+# The hatches of chips, so pieces differ without colour. A matrix of partial sums has the hatches
+# of all chips on white, so there chip 1 has one too.
 HATCHES = ("", "///", "...", "xxx")
 SUM_HATCHES = ("\\\\\\", *HATCHES[1:])
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
@@ -38,7 +38,7 @@ def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
     chips : 2 to 4
     axes : sequence of matplotlib Axes, optional
 
-    Every chip has the whole of a grey matrix. Along D, every chip gets partial sums of all of Z,
+    Every chip has the whole of a grey matrix. Along D, every chip gets partial sums of the whole Z,
     which has the colours of all chips. A legend says so. Returns the Axes. Raises ValueError for
     anything else.
 
@@ -86,8 +86,8 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
     chips : 2 to 4
     ax : matplotlib Axes, optional
 
-    Both are cut along F: U into columns, V into rows, so that H never leaves its chip. A legend
-    says what the colours mean. Returns the Axes. Raises ValueError for anything else.
+    Both are cut along F: U into columns, V into rows, so H never leaves its chip. A legend
+    explains the colours. Returns the Axes. Raises ValueError for anything else.
 
     >>> matmul_pair(1024, 2048, 8192).roofkit_description[:49]
     'Two matmuls, both cut along F: of X every chip ha'

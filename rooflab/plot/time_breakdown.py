@@ -8,7 +8,7 @@ from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.models import check_tables, layer_kind
 from rooflab.plot.wording import join_parts, say, word_for
 
-# Colour and hatch of each kind, in the order of a bar, so that neighbours differ in grey.
+# Colour and hatch of each kind, in the order of a bar, so neighbours differ in grey.
 STYLES = {
     "attention projections": (COLOURS[0], ""),
     "attention": (palette.colour("orange"), "///"),
@@ -73,7 +73,7 @@ def time_breakdown(tables, *, ax=None):
         )  # fmt: skip
     legend = _draw_legend(ax, bars)
     ax.figure.draw_without_rendering()
-    # any() gets a list, not a generator, so that every bar with room is written on.
+    # any() gets a list, not a generator, so every bar with room is written on.
     unnamed = {
         kind: segments for kind, segments in bars.items()
         if not any([_write_on_bar(ax, bar, _bar_texts(kind, share)) for bar, share in segments])

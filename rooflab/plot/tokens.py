@@ -9,8 +9,8 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
-# Lines may lie on each other. All have one width, and all but the first have gaps, through which
-# the line below shows.
+# Lines may overlap. All have one width, and all except the first have gaps that show the line
+# below.
 WIDTH = 2.6
 
 
@@ -25,8 +25,8 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         Draws FLOPs / T_lower in FLOP/s instead of seconds.
     ax : matplotlib Axes, optional
 
-    A circle marks T_math = T_comms, from where a line is compute-bound, interpolated between two of
-    the tokens. Lines may lie on each other; the later ones have gaps. Returns the Axes. Raises
+    A circle marks T_math = T_comms, where a line becomes compute-bound, interpolated between two of
+    the tokens. Lines may overlap; the later ones have gaps. Returns the Axes. Raises
     ValueError for anything else.
 
     >>> import roofkit as rk

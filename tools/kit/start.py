@@ -71,7 +71,7 @@ def set_up_environment(folder):
 
 
 def trust_notebooks(python, folder):
-    """Mark the course's notebooks as trusted, so that their saved outputs show."""
+    """Mark the course's notebooks as trusted, so their saved outputs show."""
     notebooks = [*folder.glob("course/*/*.ipynb"), *folder.glob("exercises/*/*/*.ipynb")]
     subprocess.run(
         [python, "-m", "jupyter", "trust", "--log-level=WARN", *notebooks],

@@ -11,7 +11,7 @@
 `myst_cells.py` explains how to write a text and how slide types and grading follow from it.
 `problem_sets.py` numbers the questions of a set, and `own_figures.py` gives each student other
 figures. `--check` ignores the bytes of pictures, which differ between platforms, and runs only the
-lectures of which `kept_runs.py` has no run.
+lectures without a run in `kept_runs.py`.
 """
 
 import argparse
@@ -202,7 +202,7 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
 def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
     """Run the notebook in place, in this Python, without the user's Jupyter settings.
 
-    With ``once`` the run also keeps what decks and pages need: widget states, and SVG pictures.
+    With ``once`` the run also keeps widget states and SVG pictures, which decks and pages need.
     """
     running: list[NotebookNode] = []
     directory.mkdir(parents=True, exist_ok=True)
@@ -237,7 +237,7 @@ def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
 
 
 def tidy_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Drop what differs from run to run: widget models, metadata, and how streams are split."""
+    """Drop parts that differ between runs: widget models, metadata, and how streams are split."""
     tidy: list[NotebookNode] = []
     for output in outputs:
         if "data" in output:
@@ -321,7 +321,7 @@ def write_if_changed(path: Path, content: str) -> bool:
 
 
 def list_differences(path: Path, content: str) -> list[str]:
-    """Name the cells in which a committed notebook differs from what its text builds."""
+    """Name the cells of a committed notebook that differ from the build of its text."""
     if not path.is_file():
         return ["missing file"]
     committed, built = map(drop_picture_bytes, (path.read_text(encoding="utf-8"), content))
@@ -343,7 +343,7 @@ def drop_picture_bytes(content: str) -> str:
 
 
 def find_notebooks_without_text(root: Path, texts: list[str]) -> list[str]:
-    """List the notebooks that none of the texts builds."""
+    """List the notebooks that no text builds."""
     folders = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
     built = {root / target for text in texts for target in built_paths(text)}
     present = {path for folder in folders for path in root.glob(folder)}

@@ -5,7 +5,7 @@
 
 The home page, hand-in and the answers read the index. Everything comes from the built lectures and
 the texts of the problem sets. A lecture's minutes are an estimate from its cells; a set's text
-states its own.
+states its minutes.
 """
 
 import argparse

@@ -3,7 +3,7 @@
     The ridge is {eval}`roof.ridge:.1f`.          ->  The ridge is 240.5.
     {eval}`work.flops:.3g` FLOPs                  ->  10¹² FLOPs
 
-Write between the backticks what you would write between the braces of an f-string: an expression,
+Between the backticks, write the same as between the braces of an f-string: an expression,
 then a conversion and a format if you like. Put a lambda into parentheses, since its colon would
 start the format, and use double backticks for an expression that has a backtick. A number that
 Python writes as 2.95e+14 becomes 2.95 · 10¹⁴.
@@ -138,7 +138,7 @@ def _why_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) 
 
 
 def _parse_cell(source: str) -> ast.AST:
-    """Parse a cell; one with IPython's own syntax counts as empty."""
+    """Parse a cell; one with IPython syntax counts as empty."""
     try:
         return ast.parse(source)
     except PARSE_ERRORS:

@@ -11,7 +11,7 @@ from nbclient import NotebookClient
 
 @contextlib.contextmanager
 def private_client(notebook, **options):
-    """Yield a NotebookClient with its own kernel, and the environment to run that kernel in."""
+    """Yield a NotebookClient with a new kernel, and the environment to run that kernel in."""
     with tempfile.TemporaryDirectory() as private:
         kernel = AsyncKernelManager(
             # Without kernel folders, since a user's kernel named python3 may be another Python.
@@ -21,7 +21,7 @@ def private_client(notebook, **options):
             connection_file=f"{private}/kernel.json",
         )
         backend = "module://matplotlib_inline.backend_inline"
-        # ROOFKIT_ANSWERS keeps the builder's own missed questions out of a lecture.
+        # ROOFKIT_ANSWERS keeps the builder's missed questions out of a lecture.
         own = {"IPYTHONDIR": private, "MPLBACKEND": backend, "ROOFKIT_ANSWERS": ""}
         client = NotebookClient(
             notebook, km=kernel, shutdown_kernel="immediate", startup_timeout=300, **options

@@ -10,7 +10,7 @@ Markdown cells begin with `+++ {"id": "l01-hook"}`; code cells are fences:
 
 Every cell has an id, unique in its text. `tags`, `jupyter` (`{"source_hidden": true}`) and
 `lectures` go through to the notebook, and so do `title` and `minutes` of the optional YAML header.
-`inline_values.py` describes the expressions in a lecture's prose, `problem_sets.py` those of a set.
+`inline_values.py` describes the expressions in a lecture's prose, `problem_sets.py` those in a set.
 
 Slides. In a lecture the slide type follows from the cell; the option `slide` overrides it
 (slide, subslide, fragment, skip, notes, or "-" to continue the slide):
@@ -22,14 +22,14 @@ Slides. In a lecture the slide type follows from the cell; the option `slide` ov
 - a code cell continues the slide, but is skipped if it is one `check(...)` or `predict(...)` call
   or is tagged `setup`;
 - a code cell tagged `reveal` is a fragment, and its output stays folded until its cell runs, so
-  that readers can guess before they see the answer.
+  readers can guess before they see the answer.
 
 Grading. In a problem set nbgrader's metadata follows from the cell; its grade_id is the cell's id:
 
 - a code cell that is one call `check("question-id", ...)` is graded by the machine and locked, and
-  worth what its question is worth;
+  worth the points of its question;
 - a code cell with a `### BEGIN SOLUTION` ... `### END SOLUTION` region is the student's to fill;
-- a Markdown cell with the option `points` is an answer graded by hand; such a region holds its
+- a Markdown cell with the option `points` is an answer graded by hand; such a region contains its
   model answer;
 - the Markdown cell after that one, with the option `rubric`, says how to mark it: students see its
   first paragraph, teachers also see the rest and the model answer;
@@ -180,7 +180,7 @@ def _read_text(name: str, source: str) -> Text:
                 "language": "python",
                 "name": "python3",
             },
-            # Python's version is left out, so that a build does not depend on it.
+            # Python's version is left out, so a build does not depend on it.
             "language_info": {"name": "python"},
         }
         | {key: notebook.metadata[key] for key in ("title", "minutes") if key in notebook.metadata}

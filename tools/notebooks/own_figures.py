@@ -1,7 +1,7 @@
 """Give every student other figures in the questions of a problem set.
 
 A teacher names the set in course/term.toml. A question that has variants loses its printed text,
-which has only one set of figures: a call of ``ask`` shows the student's own question instead.
+which has only one set of figures: a call of ``ask`` shows the student's question instead.
 """
 
 import re

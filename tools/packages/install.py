@@ -97,7 +97,7 @@ def read_pip_settings():
 
 
 def translate_settings(pip_settings):
-    """Return environment variables that make uv take packages from where pip would."""
+    """Return environment variables that make uv take packages from the same place as pip."""
     variables = {
         uv_name: separator.join(pip_settings[name])
         for name, uv_name, separator in SETTINGS

@@ -11,7 +11,7 @@ nb_execution_mode = "off"
 nb_ipywidgets_js = {"widgets.js": {}}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-myst_update_mathjax = False  # mathjax.js has its own settings
+myst_update_mathjax = False  # mathjax.js sets its options
 mathjax_path = "mathjax.js"
 
 autodoc_typehints = "none"
@@ -70,7 +70,7 @@ def list_parameters(app, what, name, obj, options, lines):
     lines[start:end] = items
 
 
-# Scripts of this type hold JSON, in which search must not highlight words.
+# Scripts of this type contain JSON; search must not highlight words in it.
 WIDGETS = "application/vnd.jupyter.widget"
 
 

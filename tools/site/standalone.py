@@ -8,12 +8,12 @@ import nbformat
 from tools.sentences import sentence
 from tools.site.links import relink_to_address
 
-# A set explains in words what the first cell of a downloaded one does.
+# A set's text explains the first cell of the downloaded file.
 NEEDS = re.compile(r"\n\n\*This notebook needs .*")
 
 
 def standalone_notebook(path, site, wheels):
-    """Return the notebook at ``path`` as text, for a reader who may have nothing but this file.
+    """Return the notebook at ``path`` as text, for a reader who may have only this file.
 
     ``wheels`` are the names of the packages' files. The first cell looks for them in the folder of
     the notebook, in three folders above it, and at the site's address ``site`` if it is not "".

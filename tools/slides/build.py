@@ -176,7 +176,7 @@ def write_deck(deck, target):
 
 
 def print_decks(decks, chromium):
-    """Print each deck twice: the slides alone, and with a page of script after each slide."""
+    """Print each deck twice: only the slides, and with a page of script after each slide."""
     printed = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(

@@ -1,4 +1,4 @@
-"""Split a lecture into slides: what the audience sees, and what the speaker says.
+"""Split a lecture into slides for the audience and notes for the speaker.
 
 A slide begins with a cell of type slide or subslide and ends before the next. On a slide
 
@@ -101,7 +101,7 @@ class Slide:
 
 
 def slides_of(lecture):
-    """Return the slides of a notebook; cells above the first slide are on none."""
+    """Return the slides of a notebook; cells above the first slide are left out."""
     slides = []
     for cell in lecture.cells:
         if slide_type(cell) in SLIDE_STARTS:

@@ -1,4 +1,4 @@
-"""Read a talk, which shows slides of lectures and its own slides in a given time.
+"""Read a talk, which shows slides from lectures and new slides in a fixed time.
 
 A talk is a TOML file:
 
@@ -30,7 +30,7 @@ SLIDE_KEYS = {"id", "text", "before", "instead"}
 
 @dataclass(frozen=True)
 class TalkSlide:
-    """A slide of a talk: a lecture's slide by its id, or the talk's own slide with its ``text``.
+    """A slide of a talk: a lecture's slide by its id, or a new slide with its ``text``.
 
     The script starts with ``before``, and ``instead`` replaces notes by their cell's id.
     """

@@ -22,7 +22,7 @@ def run_for_page(path):
 
     def execute():
         with private_client(notebook) as (client, own):
-            if lecture:  # puts what an Output widget shows into the cell
+            if lecture:  # puts an Output widget's contents into the cell
                 client.widget_registry = {}
             pictures = {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
             client.execute(env=own | pictures, cwd=str(path.parent), cleanup_kc=True)

@@ -1,7 +1,7 @@
-"""The layers of a convolutional network: the shape each makes of its input, and what it costs.
+"""The layers of a convolutional network: the output shape and the cost of each.
 
-A shape is (channels, height, width) of one image. ``output(shape)`` is the shape a layer makes of
-it; ``cost(shape, batch, dtype, weight_dtype=, fma=, moves=)`` is the Cost of doing so to a batch,
+A shape is (channels, height, width) of one image. ``output(shape)`` is the shape of a layer's
+output; ``cost(shape, batch, dtype, weight_dtype=, fma=, moves=)`` is its Cost for a batch,
 where ``moves`` names what crosses the memory channel: X the input, Y the weights, Z the output.
 
 Convolutions and fully connected layers count their multiply-adds. Everything else counts no FLOPs,
@@ -65,8 +65,8 @@ class _BaseLayer:
 class Conv(_BaseLayer):
     """A convolution to ``channels`` channels with square kernels.
 
-    In FLOPs 2·C_in/groups·K²·C_out·H'·W' an image; a bias costs none, as it stands in for the
-    first addition of each output. Moves what ``conv2d`` moves, and the biases.
+    Takes 2·C_in/groups·K²·C_out·H'·W' FLOPs per image; a bias costs none, because it replaces the
+    first addition of each output. Moves the same as ``conv2d``, and the biases.
 
     >>> Conv(64, 3, padding=1).output((3, 224, 224))
     (64, 224, 224)
@@ -244,7 +244,7 @@ class Residual:
 
 @dataclass(frozen=True)
 class Add(_BaseLayer):
-    """The sum of two arrays of one shape, such as ends a Residual.
+    """The sum of two arrays of one shape, such as the one that ends a Residual.
 
     >>> Add().cost((64, 56, 56), moves="X").bytes / Add().cost((64, 56, 56), moves="Z").bytes
     2.0

@@ -4,15 +4,15 @@ Published figures of one network differ because authors count differently. Each 
 argument of ``cost`` and ``forward``:
 
 - ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
-- ``inputs_read``: layers read their inputs from memory. ``False`` adds up parameters and outputs
-  alone, as many tables do.
+- ``inputs_read``: layers read their inputs from memory. ``False`` adds up only
+  parameters and outputs, as many tables do.
 - ``fused``: the layer before them also computes batch norm, ReLU and the addition that ends a
-  residual block, so that only parameters and the other operand of the addition move. ``False``
+  residual block, so only parameters and the other operand of the addition move. ``False``
   makes them separate layers that read and write.
 - ``pooling``: pooling layers move bytes. ``False`` leaves them out, as tables of convolutions and
   fully connected layers do.
 
-The FLOPs are those of convolutions and fully connected layers in every convention.
+Every convention counts only the FLOPs of convolutions and fully connected layers.
 """
 
 import functools
@@ -52,7 +52,7 @@ class CNN:
     input : (channels, height, width) of one image
     source : str
 
-    Raises ValueError naming the layer that does not fit what comes before it.
+    Raises ValueError naming the layer that does not fit the one before it.
 
     >>> from roofkit.models.cnn.layers import Conv, Dense, GlobalPool, ReLU
     >>> tiny = CNN("tiny", [Conv(8, 3, padding=1), ReLU(), GlobalPool(), Dense(10)], (3, 32, 32))
@@ -138,8 +138,8 @@ class CNN:
         batch : number or array
             Images in the pass.
         dtype, weight_dtype : str
-            What activations and what parameters are stored as; parameters as activations unless
-            given.
+            The formats of activations and of parameters; by default, parameters have the format of
+            activations.
         fma, inputs_read, fused, pooling
             Conventions; the top of this module describes them.
 
@@ -171,8 +171,8 @@ class CNN:
 
         Parameters
         ----------
-        chip : Chip, its name, a file of your own, or Roofline
-            Of a chip the peak is that of ``dtype``.
+        chip : Chip, its name, your own file, or Roofline
+            For a chip, ``dtype`` selects the peak.
         batch, dtype, weight_dtype, fma, inputs_read, fused, pooling
             As for ``cost``, which is the table's total where nothing stays on the chip. With
             ``fma=1`` the table holds MACs, and a peak in MAC/s: half of the peak in FLOP/s.
@@ -258,7 +258,7 @@ class CNN:
     ):  # fmt: skip
         """Return the forward pass as Operations, which don't depend on the chip.
 
-        Arguments and errors are those of ``cost``, and ``on_chip`` of ``forward``.
+        Arguments and errors are as for ``cost``, and ``on_chip`` as for ``forward``.
 
         >>> from roofkit import cnn
         >>> [operation.name for operation in cnn("ResNet-50").operations()][:4]

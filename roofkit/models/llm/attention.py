@@ -1,4 +1,4 @@
-"""The cost of attention: how many pairs of query and key it multiplies, and what it reads.
+"""The cost of attention: the pairs of query and key it multiplies, and the bytes it reads.
 
 A pass works on ``new`` tokens after ``cached`` ones. The i-th new token attends to cached + i keys,
 or to the last ``window`` of them.
@@ -141,7 +141,7 @@ def _latent_attention(at):
     """Yield the Operations of attention whose heads share one latent vector per token.
 
     There are two ways: expand the vectors into K and V of each head, or project queries into the
-    latent space and results back (absorption), which takes more FLOPs per pair and none per key.
+    latent space and results back (absorption), which takes more FLOPs per pair but none per key.
     The faster way on the machine is used. With fusion, the intermediate arrays stay on the chip.
     """
     w, wide, rates = at.widths, at.model.latent, at.how.rates

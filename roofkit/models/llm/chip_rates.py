@@ -22,7 +22,7 @@ class ChipRates(NamedTuple):
     """The speeds and sizes of a machine: numbers, or arrays along several kinds of chips.
 
     ``linear``, ``routed``, ``attends`` and ``head`` are the peaks in FLOP/s for dense matrices,
-    experts, attention and lm_head. ``bandwidth`` (bytes/s) and ``capacity`` (bytes) are those of
+    experts, attention and lm_head. ``bandwidth`` (bytes/s) and ``capacity`` (bytes) describe
     the memory, and ``on_chip`` is the bytes on the chip. Each collective has three figures: the
     bytes/s that leave a chip, the bytes that leave it per byte of the array (``share``), and the
     bytes that could leave it during the latency of the hops (``wait``).

@@ -22,7 +22,7 @@ HARMLESS_WORDS = re.compile(
 class ConfigFields:
     """The fields of a config; remembers which ones were read.
 
-    ``usual`` has the family's defaults for absent keys. A key whose value is null is not absent: it
+    ``usual`` has the family's defaults for absent keys. A null key is not absent: its value
     means that the model doesn't have the feature.
     """
 

@@ -50,7 +50,7 @@ class Deployment:
         How the model is spread over chips (default: one chip). Figures are per chip, and ``batch``
         is per replica.
     links : Links, optional
-        What joins the chips, if the table doesn't say.
+        How the chips are joined, if the table doesn't say.
     fused : bool, optional
         Whether matmuls also compute norms, activations, rotations and residual adds. They do unless
         this is False or the convention has departures.
@@ -231,7 +231,7 @@ class Deployment:
 
         Pipeline stages work on different parts of the batch and prompt at the same time. At best
         each is always busy, until the last token leaves the first stage and passes through the
-        others alone.
+        others by itself.
         """
         return self._prefill_seconds(*check_lengths(batch=batch, prompt=prompt))
 
@@ -292,7 +292,7 @@ class Deployment:
         stream. A prefill works on ``chunk`` tokens at a time, as serving engines do, or on all of
         them with ``chunk=None``. ``reserve`` keeps memory free for the driver, communication and
         other programs: bytes, or a share of the capacity if below 1 (default: nothing). With a
-        pipeline, the Memory is that of the fullest stage, assuming equal layers.
+        pipeline, the Memory describes the fullest stage, assuming equal layers.
         """
         batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
         at_once = None if chunk is None else check_lengths(chunk=chunk)[0]

@@ -53,7 +53,7 @@ class _RoutedExperts:
     def __call__(self, at):
         model, split, shard, w = at.model, at.split, at.shard, at.widths
         layers, d, width = model.expert_mlps, model.hidden, shard.expert_width
-        # The chips that hold the experts get tokens from all replicas.
+        # The chips with the experts get tokens from all replicas.
         visitors = at.tokens * split.data if split.exchanges else at.tokens
         share = shard.experts / model.experts
         rows = visitors * (model.experts_per_token * share)
@@ -143,7 +143,7 @@ def exchange_tokens(size, model, split, group, inside):
     chips = group.per_node
     near = min(max(chips / inside, 1), split.data)  # replicas that have chips in a node
     away = split.data - near
-    # The chips of a share are neighbours, so that a node has as few different experts as possible.
+    # The chips of a share are neighbours, so a node has as few different experts as possible.
     chip_experts = model.experts // split.expert
     held = chip_experts * max(chips * split.expert // group.n, 1)
     to_chip, to_node = visiting_share(model, chip_experts), visiting_share(model, held)
@@ -158,7 +158,7 @@ def exchange_tokens(size, model, split, group, inside):
 
 def _count_touched(model, shard, visitors):
     """Return how many experts on this chip at least one token visits."""
-    # Use NumPy's power for plain numbers too, so that they round as arrays do.
+    # Use NumPy's power for plain numbers too, so they round as arrays do.
     missed = np.power(1 - model.experts_per_token / model.experts, np.atleast_1d(visitors))
     missed = missed if np.ndim(visitors) else float(missed[0])
     return shard.experts * (1 - missed)

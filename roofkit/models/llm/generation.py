@@ -84,7 +84,7 @@ class Generation:
     def predicted_decoding(self):
         """The predicted ``decoding``, from a few steps at equal distances.
 
-        Each of them stands for equally many steps, which are assumed to have the same error.
+        Each represents the same number of steps, which are assumed to have the same error.
         """
         last = larger(self.steps - 1, 0.0)
         contexts = (

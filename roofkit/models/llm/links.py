@@ -9,13 +9,13 @@ from roofkit._units import format_quantity
 from roofkit.models.llm.options import Options
 from roofkit.network import Group
 
-# Topologies to choose from for chips whose number of links is all that the table knows.
+# Topologies to choose from if the table has only the number of a chip's links.
 TOPOLOGIES = ("ring", "line", "switch", "all-pairs")
 
 
 @dataclass(frozen=True, repr=False)
 class Links(Options):
-    """What joins the chips of a deployment, if the table of chips doesn't say.
+    """How the chips of a deployment are joined, if the table of chips doesn't say.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The conventions in which LLM-Viewer's counts depart from roofkit's, by name.
+"""The ways in which LLM-Viewer's counting differs from roofkit's, by name.
 
 The departures turn roofkit's count without fusion into LLM-Viewer's, operation by operation. This
 reproduces its published table to the digit without putting its mistakes into roofkit's formulas.
@@ -19,7 +19,7 @@ ENDS = ("embedding", "embedding_all_reduce", "final_norm")
 
 
 class Departure(NamedTuple):
-    """What roofkit counts, what LLM-Viewer counts, and how to change one into the other.
+    """Roofkit's count, LLM-Viewer's count, and how to convert one into the other.
 
     ``change`` takes a Pass and one of its operations with these ``names``, and returns another
     operation, or None to drop it. A departure that changes no operation has no ``change``;

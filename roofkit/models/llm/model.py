@@ -18,7 +18,7 @@ class Latent:
     """Multi-head latent attention: K and V of all heads come from one short vector per token.
 
     kv_rank : int
-        Width of that vector, which the cache holds.
+        Width of that vector, which is in the cache.
     q_rank : int
         Width of the vector that queries come from; 0 if they come from the residual stream.
     nope, value : int
@@ -281,7 +281,7 @@ class LLM:
     def parameters_by_kind(self, held: Shard | None = None) -> Parameters:
         """Return the Parameters on a chip, summed over the stages of a pipeline.
 
-        Heads, MLP widths, experts and the vocabulary are split. Every chip holds all norms, routers
+        Heads, MLP widths, experts and the vocabulary are split. Every chip has all norms, routers
         and output biases, and a whole K and V head if there are fewer of them than chips.
         """
         on = held or shard(self)
@@ -349,7 +349,7 @@ class LLM:
         >>> round(served.decode(batch=1, context=2048)["q_proj"].attainable / 1e9)
         768
         """
-        # Imported here because a model alone needs no chips.
+        # Imported here because a model by itself needs no chips.
         from roofkit.models.llm.deployment import Deployment, refuse_option
 
         for name, value in unknown.items():

@@ -6,7 +6,7 @@ Chunked prefill, prefix caching and speculative decoding have several of both.
 
 With fusion, the neighbouring matmuls compute the norms, rotations, activations and residual adds,
 and matmuls with the same input are merged. Every serious implementation aims for that, so these
-bytes are a lower bound. Some matmuls with the same input still have rows of their own: the queries
+bytes are a lower bound. Some matmuls with the same input still have separate rows: the queries
 and a parallel MLP, or a router and the shared expert. Then only the first reads the input. If their
 results are added to the residual stream together, only the last reads and writes the stream.
 Without fusion, each operation reads its operands from memory and writes its result.
@@ -320,7 +320,7 @@ class _FusedPlanner(_Planner):
     def add_onto_stream(self, name, count, flops, weights, d_in, last=True):
         """Add a matmul whose result is added to the residual stream.
 
-        Of several whose results are added together, only the ``last`` reads and writes the stream.
+        If several results are added together, only the ``last`` matmul reads and writes the stream.
         """
         d, w = self.model.hidden, self.widths
         self.add(name, count, flops + d, weights, w.activations * d_in + last * 2 * w.stream * d,

@@ -20,7 +20,7 @@ POINTS_AT_ONCE = 1 << 20
 
 
 class PassCounter:
-    """Counts and times the passes of a deployment, whose plan is worked out once.
+    """Counts and times the passes of a deployment, and works out its plan only once.
 
     ``how`` are the CountOptions, ``parts`` the plan of a pass, and ``departures`` the names of
     LLM-Viewer's conventions to follow. ``peaks`` maps a dtype to the index of its peak in the
@@ -73,7 +73,7 @@ class PassCounter:
         }
 
     def layers(self, *lengths):
-        """Return the Layers of a pass; the lengths are those of ``operations``."""
+        """Return the Layers of a pass; the lengths are as for ``operations``."""
         roofs, link_traffic = self._roofs, self.rates.link_traffic
         return [
             Layer(operation, roofs[operation.dtype], *link_traffic(operation),

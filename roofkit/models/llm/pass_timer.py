@@ -12,7 +12,7 @@ class OperationTime(NamedTuple):
     """The seconds of all occurrences of an operation: the larger of two linear functions.
 
     Computing takes ``compute_per_token`` seconds per token. Moving takes ``weight_seconds`` for the
-    weights plus ``move_per_token`` per token. The tokens are all those of the pass or, with
+    weights plus ``move_per_token`` per token. The tokens are all tokens of the pass or, with
     ``last``, the last one of each sequence.
     """
 

@@ -47,17 +47,17 @@ MACHINES = [
 def picture_terms(model, tensor=1):
     """Return the counts of a model's passes on each of ``tensor`` chips as plain data.
 
-    They hold for any chip and any formats, with fusion. An operation is a dict. Its ``flops`` map
+    They are valid for any chip and formats, with fusion. An operation is a dict. ``flops`` maps
     functions of the lengths to coefficients; ``held`` (bytes of weights and KV cache) and ``moved``
-    (bytes of activations) map each of the Widths to such coefficients. ``on`` names the peak of the
-    ChipRates at which it computes, or its collective, whose array is ``moved``. The lists are
+    (bytes of activations) map each of the Widths to such coefficients. ``on`` names the peak in
+    ChipRates that it computes at, or its collective, whose array is ``moved``. The lists are
     ``before`` the attention, ``attention`` by kind, and ``after`` it. If a kind of attention can be
     computed in two ways, a pass uses the faster one.
 
     The functions are "one" (1), all "tokens", "rows" (one for each sequence), the "new" tokens of a
     sequence, rows "gathered" from the embedding, the share of experts "touched", "keys" of all
     sequences, "scores" (tokens times keys), attended "pairs", and keys "read" by fused attention.
-    Raises ValueError if the model cannot be split, or if a figure is no such sum.
+    Raises ValueError if the model cannot be split, or if a figure is not such a sum.
 
     >>> from roofkit.models.llm.configs import llm
     >>> [[attention]] = picture_terms(llm("Llama-2-7B"))["attention"]["flash"]
@@ -155,7 +155,7 @@ def _fit_widths(field, figures_of, plain, wider, functions):
 
 
 def _fit_lengths(figures, field, functions, name):
-    """Return the coefficients with which the functions of a field add up to these figures."""
+    """Return the coefficients that make the functions of a field add up to these figures."""
     if not np.count_nonzero(figures):
         return {}
     figures = np.broadcast_to(figures, LENGTHS.shape[1:])
@@ -163,7 +163,7 @@ def _fit_lengths(figures, field, functions, name):
     for function, values in known.items():
         if _is_same(figures[0] / values[0] * values, figures):
             return {function: float(figures[0] / values[0])}
-    # Normalise, so that every pass and every function has the same weight in the fit.
+    # Normalise, so every pass and every function has the same weight in the fit.
     columns = np.array(list(known.values())) / figures
     sizes = np.linalg.norm(columns, axis=1)
     solution = np.linalg.lstsq((columns / sizes[:, None]).T, np.ones_like(figures), rcond=None)[0]

@@ -11,7 +11,7 @@ from roofkit.models.llm.options import Options
 DEFAULT_SCALE = "fp16"
 # Maps each field of weights to the field with its scales.
 SCALE_FIELDS = {"weights": "scales", "experts": "expert_scales"}
-# Well-known names that stand for a dtype together with its scales.
+# Well-known names for a dtype together with its scales.
 SCALED_FORMATS = {
     "mxfp8": ("fp8", (32, "fp8")), "mxfp4": ("fp4", (32, "fp8")), "nvfp4": ("fp4", (16, "fp8")),
     "nf4": ("int4", (64, "fp32")), "awq": ("int4", 128), "gptq": ("int4", 128),
@@ -20,7 +20,7 @@ SCALED_FORMATS = {
 
 
 class Widths(NamedTuple):
-    """Bytes per element of each kind; those of a weight include its share of a scale."""
+    """Bytes per element of each kind; a weight's include its share of a scale."""
 
     weights: float
     experts: float
@@ -39,7 +39,7 @@ class Precision(Options):
     Parameters
     ----------
     weights, experts : str, optional
-        Format of the matrices of attention and MLPs, and of those of routed experts (default: as
+        Format of the matrices of attention and MLPs, and of routed experts' matrices (default: as
         ``weights``).
     activations : str, optional
         Format of the inputs of these matrices; "fp8" means that the inputs are quantised.
@@ -170,9 +170,9 @@ def settle_precision(given, model, peaks, *, one_format=False):
 
 
 def _take_stored_formats(given, model):
-    """Return the formats ``given`` by name, with the checkpoint's format in place of each None.
+    """Return the formats ``given`` by name, with each None replaced by the checkpoint's format.
 
-    A given format replaces only its own field. The stored scales, and the stored activations that
+    A given format replaces only that field. The stored scales, and the stored activations that
     go with the weights, don't apply if the matrices have another format than in the checkpoint.
     """
     stored = model.stored

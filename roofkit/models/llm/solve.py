@@ -55,7 +55,7 @@ def longest_prompt(served, batch=1, output=1, **room) -> int | float:
 def compute_bound_batch(served, context=2048) -> int | None:
     """Return the smallest decode batch at which most of the weights are compute-bound, or None.
 
-    Each layer counts by the bytes of weights that a chip holds, even if a step reads only some of
+    Each layer counts by the bytes of weights on a chip, even if a step reads only some of
     them. The embedding doesn't count, since a step only picks rows from it.
 
     >>> import roofkit as rk
@@ -108,7 +108,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
         try:
             served = model.on(chip, split=ways, **choices)
         except ValueError as error:
-            if not lacking:  # the other choices are wrong, whatever the count
+            if not lacking:  # the other choices are wrong for any count
                 raise
             refused = refused or str(error)
             continue
@@ -131,8 +131,8 @@ class Point:
     ``time_to_first_token`` is the prefill of one prompt and ``time_per_token`` the time from one
     token to the next, both in seconds. ``replicas`` is how many such deployments carry the load
     (one without a load), and ``tokens_per_second`` the most that they produce together.
-    ``price_per_hour`` is the price of all their chips; ``price`` is that of a token of the load, or
-    without a load of a token produced. Both are in the currency of the prices given. Without
+    ``price_per_hour`` is the price of all their chips; ``price`` is per token of the load or,
+    without a load, per token produced. Both are in the currency of the prices given. Without
     prices, ``price_per_hour`` counts chip-hours and ``price`` chip-seconds.
     """
 
@@ -255,7 +255,7 @@ def _best_point(served, prompt, output, limits, load, prices, room):
 
 
 def _chip_name_in_table(name):
-    """Return the table's name for a chip; a name not in the table is a chip of the user's own."""
+    """Return the table's name for a chip; a name not in the table is the user's own chip."""
     try:
         return chip_of(name).name
     except ValueError:

@@ -1,6 +1,6 @@
-// Starts the deck once all is drawn, and gives it the keys that a lecture needs.
+// Starts the deck once everything is drawn, and gives it the keys that a lecture needs.
 
-// Waits until all is drawn, at most 5 s: a widget is lost if reveal.js moves its slide meanwhile.
+// Waits for all drawing, at most 5 s: a widget is lost if reveal.js moves its slide meanwhile.
 async function drawn() {
   await MathJax.startup.promise;
   // The speaker's window has no style that would hide these.
@@ -12,7 +12,7 @@ async function drawn() {
   }
 }
 
-// What the help of the deck calls its keys.
+// The names of the keys in the deck's help.
 const words = JSON.parse(document.querySelector("#words").textContent);
 
 function dark(on) {
@@ -25,11 +25,11 @@ const slider = (event) => event.target?.closest?.(".noUi-handle");
 const button = (event) => event.target?.closest?.("button");
 const leave = () => {
   const active = document.activeElement;
-  // The box for a slide's number or id turns slides while one types.
+  // The box for a slide's number or id turns slides while you type.
   if (!active?.matches(".jump-to-slide-input")) active?.blur();
 };
 
-// The code behind the pictures and tables that are seen, in a panel over the slide: nothing moves.
+// The code behind the visible pictures and tables, in a panel over the slide: nothing moves.
 const panel = document.querySelector("#code");
 function code() {
   const seen = [...Reveal.getCurrentSlide().querySelectorAll(".celltag_picture")].filter(
@@ -39,7 +39,7 @@ function code() {
 }
 const close = () => { panel.hidden = true; };
 
-// A printed script has one page, which cuts off what is longer: its letters shrink until it fits.
+// A printed script has one page, which cuts off longer text: its letters shrink until it fits.
 function fit() {
   for (const script of document.querySelectorAll(".speaker-notes-pdf[data-layout=separate-page]")) {
     const height = document.querySelector(".pdf-page").clientHeight;
@@ -60,7 +60,7 @@ drawn().then(async () => {
     // Right and left reach every slide, also those below another.
     navigationMode: "linear", transition: "none", controlsTutorial: false,
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
-    // Sections carry their own time; without a default the speaker's clock shows no pace.
+    // Each section sets its time; without a default the speaker's clock shows no pace.
     defaultTiming: 60,
     // A slider, a button or the code that has the focus keeps the keys that it understands.
     keyboardCondition: (event) =>
@@ -73,7 +73,7 @@ drawn().then(async () => {
     () => dark(document.querySelector("#dark").media === "not all"));
   // Without this the arrows would go on moving a slider that is out of sight.
   Reveal.on("slidechanged", leave);
-  // What comes next is not to come behind the code of what was there.
+  // The next slide must not appear behind the previous one's code.
   ["slidechanged", "fragmentshown", "fragmenthidden", "overviewshown"].forEach(
     (event) => Reveal.on(event, close));
 });
