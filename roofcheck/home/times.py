@@ -17,7 +17,7 @@ def format_length(minutes: int) -> str:
 
 
 def format_moment(moment: datetime) -> str:
-    """Return a time in this machine's zone, with the zone's name."""
+    """Return a time in this machine's time zone, with the zone's name."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M %Z}".strip()
 
 

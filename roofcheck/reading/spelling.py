@@ -1,4 +1,4 @@
-"""Replace Unicode signs and LaTeX in an answer by plain text."""
+"""Replace Unicode symbols and LaTeX in an answer with plain text."""
 
 import re
 import unicodedata

@@ -31,7 +31,7 @@ class Diagnosis:
 def word_diagnosis(
     fitting: Sequence[SlipValue], right: Sequence[float], figures: Sequence[float] = ()
 ) -> Diagnosis:
-    """Return one Diagnosis of all fitting slips, with the highest credit among them.
+    """Return one Diagnosis covering every slip that fits, with the highest credit.
 
     ``fitting`` starts with the likeliest slip; ``figures`` are the values that the question states.
     """

@@ -40,7 +40,7 @@ def progress(name, due=None):
 
 
 def format_progress(name, known):
-    """Return the line for these Grades by question id; other sets' are ignored."""
+    """Return the line for these Grades, keyed by question id; those of other sets are ignored."""
     questions = questions_of_set(name)
     known = {question: grade for question, grade in known.items() if question in questions}
     return sentence(

@@ -4,6 +4,7 @@ One of them may contain a teacher's private files, such as a course in /usr/loca
 packages are covered by empty folders; if anything else private would show, the run does not start.
 """
 
+import glob
 import os
 import site
 import sys
@@ -93,4 +94,7 @@ def _find_site_packages(folder):
     """Yield the folders of installed packages in ``folder``, or ``folder`` if it is one."""
     for name in PACKAGE_FOLDERS:
         yield from [folder] if folder.name == name else []
-        yield from (*folder.glob(f"*/{name}"), *folder.glob(f"*/lib*/*/{name}"))
+        # Unlike Path.glob, this survives a folder that someone deletes meanwhile.
+        for pattern in (f"*/{name}", f"*/lib*/*/{name}"):
+            found = glob.iglob(pattern, root_dir=folder, include_hidden=True)
+            yield from (folder / path for path in found)

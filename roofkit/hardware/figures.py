@@ -49,7 +49,7 @@ class Figure(float):
 
 
 def make_figure(value, key, where):
-    """Make the value a Figure in the unit of its key; ValueError names ``where`` it is wrong."""
+    """Convert the value to a Figure in its key's unit; a ValueError names ``where``."""
     found = check_figure(value, key, where)
     if not isinstance(value, Figure):
         return Figure(found, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))

@@ -15,7 +15,7 @@ NEEDS = re.compile(r"\n\n\*This notebook needs .*")
 def standalone_notebook(path, site, wheels):
     """Return the notebook at ``path`` as text, for a reader who may have only this file.
 
-    ``wheels`` are the names of the packages' files. The first cell looks for them in the folder of
+    ``wheels`` lists the packages' file names. The first cell looks for them in the folder of
     the notebook, in three folders above it, and at the site's address ``site`` if it is not "".
     """
     notebook = nbformat.read(path, as_version=4)
