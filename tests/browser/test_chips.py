@@ -5,19 +5,9 @@ import itertools
 import re
 from pathlib import Path
 
+import driver
 import numpy as np
 import pytest
-from driver import (
-    drawn,
-    open_picture,
-    press,
-    readings,
-    run_cell,
-    screenshot,
-    slider,
-    until,
-    wait_redrawn,
-)
 
 import roofkit as rk
 from rooflab import explore
@@ -107,48 +97,48 @@ def test_the_strip_says_what_binds_at_every_width(picture):
 
 @pytest.fixture
 def chips(lab, url):
-    return open_picture(lab, url, "chips.ipynb")
+    return driver.open_picture(lab, url, "chips.ipynb")
 
 
 def test_one_step_wider_and_compute_binds(chips):
-    assert readings(chips) == ["link-bound", "373 µs to 834 µs", "8,756", "1.87×"]
-    screenshot(chips, "chips-1-start")
-    press(chips, "D", "ArrowRight", of=SLIDERS)
-    assert readings(chips) == ["compute-bound", "392 µs to 889 µs", "8,756", "2×"]
+    assert driver.readings(chips) == ["link-bound", "373 µs to 834 µs", "8,756", "1.87×"]
+    driver.screenshot(chips, "chips-1-start")
+    driver.press(chips, "D", "ArrowRight", of=SLIDERS)
+    assert driver.readings(chips) == ["compute-bound", "392 µs to 889 µs", "8,756", "2×"]
     wait_kernel(chips, "2 9216 1024 compute")
 
 
 @pytest.mark.weekly("the buttons of live chips choose, and have names")
 def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
-    press(chips, "n", "End", of=SLIDERS)
-    assert slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
+    driver.press(chips, "n", "End", of=SLIDERS)
+    assert driver.slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
     choose(chips, "H100 SXM: switch that adds")
     assert place_of_n(chips) == ("7.0", "7.0", "8")
     wait_kernel(chips, "8 8192 1024 link")
-    press(chips, "n", "ArrowLeft", of=SLIDERS)
+    driver.press(chips, "n", "ArrowLeft", of=SLIDERS)
     choose(chips, "TPU v5e: line")
     assert place_of_n(chips) == ("3.0", "8.0", "8")
-    screenshot(chips, "chips-2-line")
-    press(chips, "n", "ArrowLeft", 2, of=SLIDERS)
+    driver.screenshot(chips, "chips-2-line")
+    driver.press(chips, "n", "ArrowLeft", 2, of=SLIDERS)
     choose(chips, "TPU v5e: ring")
-    assert "line of 2: a ring needs 3 chips" in drawn(chips)
-    assert readings(chips)[2] == "8,756"
+    assert "line of 2: a ring needs 3 chips" in driver.drawn(chips)
+    assert driver.readings(chips)[2] == "8,756"
     wait_kernel(chips, "2 8192 1024 link")
 
 
 def choose(page, name):
-    before = drawn(page)
+    before = driver.drawn(page)
     page.get_by_role("button", name=name).click()
-    wait_redrawn(page, before)
+    driver.wait_redrawn(page, before)
 
 
 def place_of_n(page):
-    handle = slider(page, "n", of=SLIDERS)
+    handle = driver.slider(page, "n", of=SLIDERS)
     return tuple(handle.get_attribute(f"aria-value{of}") for of in ("now", "max", "text"))
 
 
 def wait_kernel(page, words):
-    until(page, lambda: run_cell(page, 1)[0]["text"].strip(), words.__eq__)
+    driver.until(page, lambda: driver.run_cell(page, 1)[0]["text"].strip(), words.__eq__)
 
 
 def move(live, places):

@@ -3,21 +3,9 @@
 import re
 from pathlib import Path
 
+import driver
 import numpy as np
 import pytest
-from driver import (
-    EACH,
-    SLIDERS,
-    code_cells,
-    open_notebook,
-    press,
-    run_all,
-    run_cell,
-    screenshot,
-    show_widget,
-    slider,
-    until,
-)
 
 import roofkit as rk
 from rooflab.plot import engineering
@@ -27,23 +15,23 @@ THEME = "theme => window.jupyterapp.commands.execute('apputils:change-theme', { 
 STROKE = "line => getComputedStyle(line).stroke"
 
 
-@pytest.mark.parametrize("path", [pytest.param(Path("live.ipynb"), id="live"), *EACH])
+@pytest.mark.parametrize("path", [pytest.param(Path("live.ipynb"), id="live"), *driver.EACH])
 def test_run_all(lab, url, path):
-    open_notebook(lab, url, path.name)
-    run_all(lab)
-    for cell in code_cells(lab):
+    driver.open_notebook(lab, url, path.name)
+    driver.run_all(lab)
+    for cell in driver.code_cells(lab):
         assert cell["execution_count"], cell["source"]
         assert not [out for out in cell["outputs"] if out["output_type"] == "error"], cell["source"]
-    show_widget(lab)
-    screenshot(lab, f"lab-{path.stem}")
+    driver.show_widget(lab)
+    driver.screenshot(lab, f"lab-{path.stem}")
 
 
 def test_keys_move_the_picture(live):
-    screenshot(live, "widget-1-start")
-    assert slider(live, "peak_flops").get_attribute("aria-valuetext") == "197 TFLOP/s"
-    for name, key in zip(SLIDERS, ("ArrowRight", "ArrowLeft", "ArrowRight"), strict=True):
-        press(live, name, key, 10)
-    screenshot(live, "widget-2-keys")
+    driver.screenshot(live, "widget-1-start")
+    assert driver.slider(live, "peak_flops").get_attribute("aria-valuetext") == "197 TFLOP/s"
+    for name, key in zip(driver.SLIDERS, ("ArrowRight", "ArrowLeft", "ArrowRight"), strict=True):
+        driver.press(live, name, key, 10)
+    driver.screenshot(live, "widget-2-keys")
     peak, bandwidth, intensity = assert_as_ring_1(live)
     # Ten steps are one doubling.
     assert peak == pytest.approx(2 * 1.97e14, rel=1e-6)
@@ -61,7 +49,7 @@ def test_dark_theme(live):
         arg=light,
     )
     live.wait_for_selector("#jupyterlab-splash", state="detached")
-    screenshot(live, "widget-4-dark")
+    driver.screenshot(live, "widget-4-dark")
     live.evaluate(THEME, "JupyterLab Light")
     live.wait_for_selector("body[data-jp-theme-light=true]", state="attached")
 
@@ -91,10 +79,10 @@ def assert_as_ring_1(page):
 
 def kernel_values(page):
     """Return the sliders' values in Python, once they agree with the picture."""
-    shown = float(slider(page, "intensity").get_attribute("aria-valuetext").split()[0])
-    return until(
+    shown = float(driver.slider(page, "intensity").get_attribute("aria-valuetext").split()[0])
+    return driver.until(
         page,
-        lambda: [float(word) for word in run_cell(page, LAST_CELL)[0]["text"].split()],
+        lambda: [float(word) for word in driver.run_cell(page, LAST_CELL)[0]["text"].split()],
         lambda values: values[2] == pytest.approx(shown, rel=5e-3),
     )
 

@@ -5,19 +5,9 @@ import math
 import re
 from pathlib import Path
 
+import driver
 import numpy as np
 import pytest
-from driver import (
-    drawn,
-    open_picture,
-    press,
-    readings,
-    run_cell,
-    screenshot,
-    slider,
-    until,
-    wait_redrawn,
-)
 
 import roofkit as rk
 from rooflab import explore
@@ -71,9 +61,9 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
     pair = None if tile is None else (tile, tile)
     cost, once = rk.matmul(B, D, F, dtype, tile=pair), rk.matmul(B, D, F, dtype)
     top, bound = roof.attainable(cost.intensity), roof.estimate(cost).bound
-    *readings, verdict = seen["readings"]
+    *driver.readings, verdict = seen["readings"]
     assert verdict == f"{bound}-bound"
-    assert [value(each) for each in readings] == pytest.approx(
+    assert [value(each) for each in driver.readings] == pytest.approx(
         [cost.flops, cost.bytes, cost.intensity, top], rel=5e-3
     )
     # For each operand: bytes once, how often, all bytes; and bars with solid and hatched parts.
@@ -125,7 +115,7 @@ def axes(seen, limits):
 
 @pytest.fixture
 def tiled(lab, url):
-    return open_picture(lab, url, "matmul.ipynb")
+    return driver.open_picture(lab, url, "matmul.ipynb")
 
 
 def expected(*sizes, chip="TPU v5e", **how):
@@ -141,23 +131,26 @@ def expected(*sizes, chip="TPU v5e", **how):
 
 
 def test_keys_and_buttons_move_picture_and_kernel(tiled):
-    assert readings(tiled) == expected(256, 8192, 8192, dtype="bf16", tile=(128, 128))
-    screenshot(tiled, "matmul-1-start")
-    press(tiled, "B", "ArrowRight", of=SLIDERS)
-    press(tiled, "D", "ArrowLeft", 3, of=SLIDERS)
-    press(tiled, "F", "ArrowLeft", of=SLIDERS)
-    assert readings(tiled) == expected(512, 1024, 4096, dtype="bf16", tile=(128, 128))
-    press(tiled, "tile", "End", of=SLIDERS)
-    assert slider(tiled, "tile", of=SLIDERS).get_attribute("aria-valuetext") == "whole: all fits"
-    before = drawn(tiled)
+    assert driver.readings(tiled) == expected(256, 8192, 8192, dtype="bf16", tile=(128, 128))
+    driver.screenshot(tiled, "matmul-1-start")
+    driver.press(tiled, "B", "ArrowRight", of=SLIDERS)
+    driver.press(tiled, "D", "ArrowLeft", 3, of=SLIDERS)
+    driver.press(tiled, "F", "ArrowLeft", of=SLIDERS)
+    assert driver.readings(tiled) == expected(512, 1024, 4096, dtype="bf16", tile=(128, 128))
+    driver.press(tiled, "tile", "End", of=SLIDERS)
+    assert (
+        driver.slider(tiled, "tile", of=SLIDERS).get_attribute("aria-valuetext")
+        == "whole: all fits"
+    )
+    before = driver.drawn(tiled)
     tiled.get_by_role("group", name="dtype").get_by_role("button", name="int8").click()
-    wait_redrawn(tiled, before)
-    assert readings(tiled) == expected(512, 1024, 4096, dtype="int8")
+    driver.wait_redrawn(tiled, before)
+    assert driver.readings(tiled) == expected(512, 1024, 4096, dtype="int8")
     pressed = [
         button.get_attribute("aria-pressed")
         for button in tiled.locator(".widget-toggle-button").all()
     ]
     assert pressed == ["false", "true"]
-    screenshot(tiled, "matmul-2-moved")
+    driver.screenshot(tiled, "matmul-2-moved")
     told = ["512", "1024", "4096", "None", "int8"]
-    until(tiled, lambda: run_cell(tiled, 1)[0]["text"].split(), told.__eq__)
+    driver.until(tiled, lambda: driver.run_cell(tiled, 1)[0]["text"].split(), told.__eq__)
