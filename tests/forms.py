@@ -1,5 +1,6 @@
 """Honest ways to write a number."""
 
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -7,6 +8,15 @@ import numpy as np
 import sympy
 
 from roofcheck.reading import units
+
+SPELLINGS = {
+    "s": "sec|seconds", "ms": "msec|milliseconds", "µs": "us|microseconds", "hours": "h|hr|hour",
+    "days": "d|day", "bytes": "B|byte", "byte/s": "B/s|bytes per second|bytes/sec",
+    "FLOPs": "FLOP|flop|operations", "FLOP/s": "FLOPS|flops per second|FLOPs/s",
+    "FLOP/byte": "FLOPs/B|FLOP per byte|flops/byte", "TOPS": "TOP/s|TOPs", "tokens": "tok|token",
+    "tokens/s": "tok/s|tps|tokens per second|tokens a second", "MAC/s": "MACs/s|MACs per second",
+    "images/s": "img/s|images per second|images/sec", "times": "x|×|times", "of peak": "of peak",
+}  # fmt: skip
 
 
 def rounded(value, digits):
@@ -29,7 +39,11 @@ def forms(question):
         yield from (f"{mantissa} · 10^{int(power)}", f"{mantissa}*10**{int(power)}")
     if value >= 100:
         yield from (round(value, -1) if value < 1e3 else round(value), int(rounded(value, 3)))
-    words = {"times": ["", "x", " times"], "of peak": ["", " of peak"]}.get(unit, ["", f" {unit}"])
+    nouns = re.findall(r"how many ([\w-]+s)\b", question.text(), re.I)
+    spellings = [*SPELLINGS.get(unit, "").split("|"), *nouns, "" if unit in SPELLINGS else unit]
+    words = ["", *(f" {spelling}" for spelling in spellings)]
+    if unit not in ("", "s", "ms", "µs", "hours", "days", "TOPS", "times", "of peak"):
+        yield from (f"{value / 1e3:.4g} k{unit}", f"{value / 1e6:.4g}M {unit}")
     for word in words:
         yield from (f"{value:.4g}{word}", f"{value:.3g}{word}", f"≈ {value:.2e}{word}")
     for other, factor in units.WRONG_UNITS.get(unit, {}).items():

@@ -20,6 +20,7 @@ from roofcheck.reading import units
 from roofcheck.reading.agreement import SAME_RTOL, agrees, explain_caret, rounds_to
 from roofcheck.reading.expressions import evaluate
 from roofcheck.reading.labels import order_by_labels
+from roofcheck.reading.number_texts import comma_error
 from roofcheck.reading.numbers import UnreadableError, is_missing, read_number
 from roofcheck.reading.spelling import extract_formula
 from roofcheck.sentences import capitalise, join_items, sentence, word_direction
@@ -180,6 +181,9 @@ class Number(Question):
             value = units.append_unit(f"{given.value:.4g}", unit)
             verdict = Verdict(1, sentence("number.value", value=value))
             return verdict.with_sentence(remark or self.praise)
+        other = given.continental
+        if other and self.known_slips.remark_if_right([other]) is not None:
+            return unreadable_verdict(comma_error(answer))
         diagnosis = self.known_slips.diagnose([given], settled)
         if (number := given.unconverted) and (
             self.known_slips.remark_if_right([number]) is not None

@@ -23,10 +23,10 @@ COUNTED_THINGS = set(VOCABULARY["counted_things"])
 POWERS = {
     "time": (1, 0, 0, 0), "data": (0, 1, 0, 0), "work": (0, 0, 1, 0), "tokens": (0, 0, 0, 1),
     "ratio": (0, 0, 0, 0), "speed": (-1, 0, 1, 0), "bandwidth": (-1, 1, 0, 0),
-    "intensity": (0, -1, 1, 0),
+    "intensity": (0, -1, 1, 0), "rate": (-1, 0, 0, 1),
 }  # fmt: skip
 # A student may leave out this part of a unit: TFLOPS is a rate, and an intensity may be in FLOPs.
-IMPLIED_UNITS = {"speed": "/s", "intensity": "/byte"}
+IMPLIED_UNITS = {"speed": "/s", "rate": "/s", "intensity": "/byte"}
 
 
 @dataclass(frozen=True)
@@ -138,14 +138,13 @@ def read_unit(written):
     text = re.sub(r"(^| )of [A-Za-z ]+$", "", " ".join(written.split()))
     # "times as long as one", "times longer than", and "as long", after "twice".
     text = re.sub(r"^(times|x) (as|more|less|\w+er)( [\w ]+)?$|^as \w+$", "times", text)
-    text = re.sub(r"(?<=[Bb])ps$", "/s", text)
+    text = re.sub(r"(?<=[Bb])ps$", "/s", re.sub(r"\bt(?:ok)?ps$", "tokens/s", text))
     result = Amount(1.0)
     for word, size in SCALES.items():
         if text.startswith(word):
             text, result = text.removeprefix(word).strip(), Amount(size)
-    above, *below = (
-        _read_simple_unit(part.strip(" ()")) for part in re.split(r" ?/ ?|(?:^| )per ", text)
-    )
+    parts = re.split(r" ?/ ?|(?:^| )(?:per|an?|each|every) ", text)
+    above, *below = (_read_simple_unit(part.strip(" ()")) for part in parts)
     if above is None or None in below:
         return None
     return functools.reduce(operator.truediv, below, result * above)
@@ -162,11 +161,15 @@ def _read_simple_unit(text):
         word = rest.casefold()
         words = (UNIT_WORDS.get(word), UNIT_WORDS.get(word.removesuffix("s")))
         dimension, size = next(filter(None, (UNIT_SYMBOLS.get(rest), *words)), (None, 0))
+        if _is_counted_thing(word):
+            dimension, size = "tokens", 1
         if dimension and (scale := PREFIXES.get(dimension, LARGE_PREFIXES).get(prefix)):
             return Amount(scale * size, POWERS[dimension])
     *before, noun = small.split(" ")
-    if (noun in COUNTED_THINGS or noun.removesuffix("s") in COUNTED_THINGS) and not any(
-        map(_read_simple_unit, before)
-    ):
+    if _is_counted_thing(noun) and not any(map(_read_simple_unit, before)):
         return Amount(1.0, POWERS["tokens"])
     return None
+
+
+def _is_counted_thing(word):
+    return word in COUNTED_THINGS or word.removesuffix("s") in COUNTED_THINGS

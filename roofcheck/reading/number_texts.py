@@ -1,8 +1,9 @@
 """Read a number written as text: its value, its digits and its unit."""
 
+import contextlib
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from roofcheck.reading import amounts, expressions, units
@@ -14,6 +15,7 @@ from roofcheck.sentences import sentence
 ALL_DIGITS = 17
 NUMBER = f"(?>{expressions.NUMBER})"  # atomic: 1e-3 is not 1 e - 3
 SEPARATED_NUMBER = re.compile(r"(?=[.\d])[\d.,]*[.,]\d+")
+THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}),(\d{3})(?![\d.,])")
 # Two numbers, either of which may be the answer: "5 or 6", "3 ± 1", "3, 4".
 TWO_NUMBERS = re.compile(
     r"^\D*\d.*(?:\b(?:or|to|and|vs|versus|until|but|not)\b|±|\+ ?/ ?-|\.\.|[;~:<≤>≥]|, ).*\d"
@@ -54,12 +56,14 @@ class AmbiguousError(UnreadableError):
 class GivenNumber:
     """A number and its significant digits; ALL_DIGITS for a computed one.
 
-    ``unconverted`` is the number in the student's unit, before it was converted.
+    ``unconverted`` is the number in the student's unit, before it was converted. ``continental`` is
+    the other reading of "4,227": 4.227, with a decimal comma.
     """
 
     value: float
     digits: int = ALL_DIGITS
     unconverted: "GivenNumber | None" = None
+    continental: "GivenNumber | None" = None
 
 
 def read_text(text, unit):
@@ -88,7 +92,16 @@ def read_text(text, unit):
         raise _no_number_error(text, error) from None
     if math.isnan(given.value):
         raise UnreadableError(sentence("unread.nan"))
+    with_point = THOUSANDS.sub(r"\1.\2", text)
+    if with_point != text:
+        with contextlib.suppress(UnreadableError):
+            return replace(given, continental=read_text(with_point, unit))
     return given
+
+
+def comma_error(text):
+    """Return the AmbiguousError that asks what the comma in a text means."""
+    return AmbiguousError(sentence("unread.comma", text=_quote(text)))
 
 
 def _no_number_error(text, why):
@@ -106,7 +119,7 @@ def _normalise_separators(match):
         if text.count(",") == 1 and re.match(
             r"[eE]| ?\* ?10 ?(?:\^|\*\*)", match.string[match.end() :]
         ):
-            raise AmbiguousError(sentence("unread.comma", text=_quote(text)))
+            raise comma_error(text)
         return text.replace(",", "")
     if re.fullmatch(r"[1-9]\d{0,2}(\.\d{3})+,\d+|[1-9]\d{0,2}(\.\d{3}){2,}", text):
         return text.replace(".", "").replace(",", ".")

@@ -26,6 +26,8 @@ RESULT = re.compile(r"[=≈]+>?|\b(?<!or )(?:so|therefore|hence|thus)\b", re.I)
 REMARK = re.compile(r"(?<=[\w%.)]) \((?!or\b)(?=[^()]*[A-Za-z]{2})[^()]*\)$")
 # "1.22 (ms)" ends with a unit, "1.22, memory-bound" with a comment.
 UNIT_APART = re.compile(r"(?<=[\d)]) ?(?:\(([^\d()]+)\)|,([^\d()]*))$")
+# "8 H100s" are 8 chips, and "8 E10" may be a power of ten.
+CHIPS = re.compile(r"(?<=\d) (?:\w+ )?(?!E\d)[A-Z]{1,2}\d{1,4}[A-Za-z]{0,2}$")
 TALK = re.compile(r",[^\d()]*$")
 # Words for operations, between two operands.
 OPERATIONS = {
@@ -60,7 +62,7 @@ def without_words(words):
     words = results[-1].strip() if results else words.strip(" =")
     if (apart := UNIT_APART.search(words)) and amounts.read_unit(apart[1] or apart[2]):
         words = f"{words[: apart.start()]} {apart[1] or apart[2]}".strip()
-    words = TALK.sub("", REMARK.sub("", words))
+    words = CHIPS.sub(" chips", TALK.sub("", REMARK.sub("", words)))
     while (shorter := WORDS_AFTER.sub("", WORDS_BEFORE.sub("", words)).strip()) != words:
         words = shorter
     # A full stop may end the sentence.

@@ -79,7 +79,11 @@ def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
         ("ps1.ridge", "about 400", "about 400"),
         ("ps1.ridge", 10**400, f"{10**297:d} …"),
         ("ps1.attainable", max, ""),
-        ("ps5.orin", [1.0, 2, 500], "ridge: 1 FLOP/byte; one image: 2 ms; images a second: 500"),
+        (
+            "ps5.orin",
+            [1.0, 2, 500],
+            "ridge: 1 FLOP/byte; one image: 2 ms; images a second: 500 images/s",
+        ),
         ("ps5.orin", {"ridge": 1, "x": True}, "ridge: 1 FLOP/byte; x: True"),
         ("ps1.order", ["a", "b"], "a, b"),
         ("ps1.order", range(10**9), "range(0, 1000000000)"),
