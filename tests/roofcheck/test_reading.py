@@ -20,6 +20,7 @@ from roofcheck.reading.expressions import LONGEST_TEXT, evaluate
 from roofcheck.reading.labels import order_by_labels
 from roofcheck.reading.numbers import ALL_DIGITS, UnreadableError, as_sequence, read_number
 from roofcheck.reading.spelling import extract_formula
+from roofcheck.tables.catalogue import find_question
 
 # What is written, and how it is read in the question's unit or what is asked back.
 WRITTEN = tomllib.loads(Path(__file__).with_name("written.toml").read_text(encoding="utf-8"))
@@ -234,3 +235,10 @@ def test_what_may_mean_two_numbers_is_asked_about_and_not_judged(text):
     assert (grade.verdict.state, grade.verdict.slips) == ("asked", ())
     assert str(grade).startswith("Unclear. ")
     assert "Hint" not in str(check("ps1.ridge", text))
+
+
+def test_a_thousands_comma_that_would_be_right_as_a_decimal_comma_is_asked_about():
+    hours = find_question("l10.hours")
+    written = f"{hours.reference():.3f}".replace(".", ",")
+    assert hours.judge(written).state == hours.judge(f"about {written} h").state == "asked"
+    assert hours.judge("9,999").state == "wrong"
