@@ -12,6 +12,8 @@ CLOSE_RTOL = 1.5e-3
 EXACT_RTOL = 1e-4
 # Values that differ by less are equal but for float rounding.
 SAME_RTOL = 1e-9
+# A ColumnSet compares a column only with those whose first values are about this close to its own.
+PLACE_WIDTH = 10 * SAME_RTOL
 
 
 def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = CLOSE_RTOL) -> bool:
@@ -54,6 +56,30 @@ def rounds_to(target, given, at_least):
 def are_equal(column, other):
     """Whether two columns hold the same values, so no answer can tell their slips apart."""
     return all(math.isclose(a, b, rel_tol=SAME_RTOL) for a, b in zip(column, other, strict=True))
+
+
+class ColumnSet:
+    """A set of columns in which equal columns are those that ``are_equal``."""
+
+    def __init__(self, columns=()):
+        self._by_place = {}
+        for column in columns:
+            self.add(column)
+
+    def add(self, column):
+        """Add a column; adding an equal one again changes nothing that can be seen."""
+        self._by_place.setdefault(self._place(column), []).append(column)
+
+    def __contains__(self, column):
+        place = self._place(column)
+        # Equal columns may lie on both sides of the boundary between two places.
+        near = (place - 1, place, place + 1) if isinstance(place, int) else (place,)
+        return any(are_equal(column, other) for at in near for other in self._by_place.get(at, ()))
+
+    @staticmethod
+    def _place(column):
+        first = abs(column[0])
+        return math.floor(math.log(first) / PLACE_WIDTH) if 0 < first < math.inf else str(first)
 
 
 def explain_caret(value, targets):

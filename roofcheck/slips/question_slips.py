@@ -18,6 +18,7 @@ from roofcheck.reading.agreement import (
     CLOSE_RTOL,
     EXACT_RTOL,
     SAME_RTOL,
+    ColumnSet,
     agrees,
     agrees_exactly,
     are_equal,
@@ -124,11 +125,11 @@ class QuestionSlips:
     def single_changes(self) -> list[SlipValue]:
         """The slips that change one operation, factor or term of a derivation."""
         plain, other, _ = self._changes_by_kind
+        known = ColumnSet(slip.column for slip in plain)
         return plain + [
             slip
             for left_out, slip in other
-            if not any(are_equal(slip.column, plain_slip.column) for plain_slip in plain)
-            and not self._is_input(left_out, slip.column)
+            if slip.column not in known and not self._is_input(left_out, slip.column)
         ]
 
     @functools.cached_property
@@ -140,11 +141,13 @@ class QuestionSlips:
         seldom: list[SlipValue] = []
         formula = self._computation.formula
         derived = isinstance(formula, Derivation)
+        right = ColumnSet(slip.column for slip in self.alternatives)
+        known = ColumnSet()
         for change in list_single_changes(formula, self._computation.inputs) if derived else ():
             column = self._computation.compute(formula=change.derivation)
             if not self._computation.is_distinct(column) or not all(map(math.isfinite, column)):
                 continue
-            if _is_among(column, [slip.column for slip in self.alternatives]):
+            if column in right:
                 continue
             says = self._words.get(change.name, change.says)
             credit = HALF_CREDIT if change.name in self._half else 0.0
@@ -156,7 +159,8 @@ class QuestionSlips:
                 seldom.append(slip)
             elif not change.holds_for_value:
                 other.append((change.left_out, slip))
-            elif not any(are_equal(column, other.column) for other in plain):
+            elif column not in known:
+                known.add(column)
                 plain.append(slip)
         return plain, other, seldom
 
@@ -173,8 +177,8 @@ class QuestionSlips:
         factors = [*unit_scales(unit), *factors_of_two(self._computation), *zero_scales(unit)]
         scaled = [*(scale.apply_to(self.right) for scale in factors), *self._inverted_slips()]
         known = self.steps + self.single_changes
-        columns = [slip.column for slip in known]
-        return known + [slip for slip in scaled if not _is_among(slip.column, columns)]
+        columns = ColumnSet(slip.column for slip in known)
+        return known + [slip for slip in scaled if slip.column not in columns]
 
     @functools.cached_property
     def match_rtol(self) -> float:
@@ -244,10 +248,10 @@ class QuestionSlips:
     @functools.cached_property
     def rare_slips(self) -> list[SlipValue]:
         """Slips that are reported only for an exact answer."""
-        known = [step.column for step in self.steps if ANOTHER_CHIP in step.names[0]]
-        known += [single.column for single in self.singles]
+        chips = [step for step in self.steps if ANOTHER_CHIP in step.names[0]]
+        known = ColumnSet(slip.column for slip in [*chips, *self.singles])
         slips = [*list_rare_slips(self._computation, self.steps), *self._changes_by_kind[2]]
-        return [slip for slip in slips if not _is_among(slip.column, known)]
+        return [slip for slip in slips if slip.column not in known]
 
     def remark_if_right(self, given: Sequence[GivenNumber]) -> str | None:
         """Return the remark on a right answer, which may be empty; None for a wrong answer."""
@@ -304,11 +308,11 @@ class QuestionSlips:
         changes = self._changes_by_kind[0]
         extremes = [slip.column for slip in changes if EXTREME_CHANGE.search(slip.names[0])]
         for name, figure in self._computation.used_inputs():
-            seen = extremes[:]
+            seen = ColumnSet(extremes)
             for mistaken in figure.mistaken_for:
                 column = self._computation.compute({name: mistaken.value})
-                if not _is_among(column, seen):
-                    seen.append(column)
+                if column not in seen:
+                    seen.add(column)
                     slip = f"{name}: {mistaken.name}"
                     says = self._words.get(slip, mistaken.says)
                     ambiguous = is_plain_factor(mistaken.value, figure.value)
@@ -332,7 +336,7 @@ class QuestionSlips:
         """
         factors = [*factors_of_two(self._computation)]
         meets, room = 0, CHANCE_OF_PAIRS * WINDOW / (2 * EXACT_RTOL)
-        known = [self.right, *(single.column for single in self.singles)]
+        known = ColumnSet([self.right, *(single.column for single in self.singles)])
         plain = {scale.name for scale in factors}
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
         for second in [] if self._exact else [*named, *factors]:
@@ -345,7 +349,7 @@ class QuestionSlips:
                     continue  # the two would cancel
                 column = tuple(second.factor * value for value in step.column)
                 right = agrees([GivenNumber(value) for value in column], self.right, self.rtol)
-                if right or _is_among(column, known):
+                if right or column in known:
                     continue
                 pair = SlipValue(
                     (*step.names, second.name),
@@ -363,10 +367,6 @@ class QuestionSlips:
     def _is_in_window(self, candidate):
         ratios = [a / b for a, b in zip(candidate.column, self.right, strict=True) if b]
         return all(ratio > 0 and abs(math.log10(ratio)) <= DECADES / 2 for ratio in ratios)
-
-
-def _is_among(column, columns):
-    return any(are_equal(column, other) for other in columns)
 
 
 def _distance(given, column):

@@ -1,5 +1,6 @@
 """Derivations: named steps that lead from the inputs of a question to its answer."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -53,13 +54,17 @@ class Derivation:
 
     def __init__(self, steps: Sequence[Step], unit: str = ""):
         self.steps, self.unit = tuple(steps), unit
-        defined = {step.name for step in self.steps}
-        used = (name for step in self.steps for name in find_names(step.tree))
-        self.names = tuple(dict.fromkeys(name for name in used if name not in defined))
         last = self.steps[-1].unit
         self.scale = 1.0 if last == unit else (conversion_factor(last, unit) if last else 1.0)
         if self.scale is None:
             raise ExpressionError(f"the last step is in {last}, which can't be converted to {unit}")
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The inputs that the derivation takes, in the order of their first use."""
+        defined = {step.name for step in self.steps}
+        used = (name for step in self.steps for name in find_names(step.tree))
+        return tuple(dict.fromkeys(name for name in used if name not in defined))
 
     def __call__(self, **values) -> float:
         return self.value(values)
