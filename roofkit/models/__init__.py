@@ -1,7 +1,7 @@
 """Whole models as tables of layers: language models and convolutional networks.
 
-``rk.llm`` and ``rk.cnn`` find a model by name; ``llms`` and ``cnns`` list all of them. Groups of
-options say how a language model is served:
+``rk.llm`` and ``rk.cnn`` find a model by name, and ``llms`` and ``cnns`` list all models. Option
+groups configure how a language model is served:
 
 >>> import roofkit as rk
 >>> fp8, eight = rk.models.Precision(weights="fp8"), rk.models.Split(tensor=8)

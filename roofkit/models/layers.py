@@ -1,4 +1,4 @@
-"""A model as a table of layers, with the FLOPs, the bytes and the bound of each."""
+"""Models as tables of layers, with the FLOPs, bytes and bound of each layer."""
 
 import html
 import math
@@ -18,11 +18,11 @@ from roofkit.roofline import Estimate, Roofline, larger, smaller
 
 
 class Layer(NamedTuple):
-    """One kind of layer on one machine: an Operation, a Roofline and, if it sends, a link.
+    """One kind of layer on one machine: an Operation, a Roofline and possibly link traffic.
 
-    ``link`` is the bytes that it sends to other chips, ``link_bandwidth`` their speed in bytes/s,
-    and ``collective_group`` the Group of its collective, if known. Every figure is for one of its
-    ``count`` occurrences: a number, or an array; arrays broadcast.
+    ``link`` is the number of bytes sent to other chips, ``link_bandwidth`` the link's speed in
+    bytes/s, and ``collective_group`` the Group of the layer's collective, if known. All values are
+    for one occurrence of the layer; they are numbers or arrays that broadcast.
 
     >>> from roofkit.roofline import Roofline
     >>> Layer(Operation("up", 32, flops=2e9, weights=9e7, activations=1e6), Roofline(1e15, 3e12))
@@ -57,37 +57,37 @@ class Layer(NamedTuple):
 
     @property
     def weights(self):
-        """Bytes of weights over the memory."""
+        """Bytes of weights read from memory."""
         return self.operation.weights
 
     @property
     def activations(self):
-        """Bytes of activations over the memory."""
+        """Bytes of activations moved to and from memory."""
         return self.operation.activations
 
     @property
     def kv(self):
-        """Bytes of KV cache over the memory."""
+        """Bytes of KV cache moved to and from memory."""
         return self.operation.kv
 
     @property
     def peak(self):
-        """FLOP/s."""
+        """Peak FLOP/s."""
         return self.roof.peak_flops
 
     @property
     def bandwidth(self):
-        """Bytes/s of the memory."""
+        """Memory bandwidth in bytes/s."""
         return self.roof.bandwidth
 
     @property
     def bytes(self):
-        """Bytes over the memory: weights, activations and KV cache."""
+        """Bytes moved to and from memory: weights, activations and KV cache."""
         return self.operation.bytes
 
     @property
     def intensity(self):
-        """FLOPs per byte of memory traffic; 0 if a layer only communicates."""
+        """FLOPs per byte of memory traffic; 0 if the layer only communicates."""
         flops, moved = self.flops, self.bytes
         if not isinstance(moved, np.ndarray):
             return flops / moved if moved else 0.0
@@ -101,12 +101,12 @@ class Layer(NamedTuple):
 
     @property
     def cost(self):
-        """FLOPs and bytes over the memory, as a Cost."""
+        """FLOPs and bytes of memory traffic, as a Cost."""
         return self.operation.cost
 
     @property
     def estimate(self):
-        """The Estimate over compute, memory and, for a layer that uses it, the link."""
+        """The Estimate from compute, memory and, if the layer communicates, the link."""
         found = self.roof.estimate_unchecked(self.operation.flops, self.operation.bytes)
         if type(self.link) is float and not self.link:
             return found
@@ -115,26 +115,26 @@ class Layer(NamedTuple):
 
     @property
     def time(self):
-        """Seconds that one occurrence takes at best: the lower bound of the estimate."""
+        """Best-case seconds of one occurrence: the lower bound of the estimate."""
         return self.estimate.lower
 
     @property
     def bound(self):
-        """The bound: "compute", "memory" or "link"."""
+        """What limits the layer: "compute", "memory" or "link"."""
         return self.estimate.bound
 
     def with_on_chip(self, on_chip):
-        """Return this layer if ``on_chip`` bytes each of its input and output stay in a cache."""
+        """Return this layer with ``on_chip`` bytes each of its input and output kept in a cache."""
         moved = larger(self.activations - 2.0 * on_chip, 0.0)
         return self._replace(operation=self.operation._replace(activations=moved))
 
     def predict(self, calibration):
-        """Return the Prediction of one occurrence by a calibration, which is a TimePredictor.
+        """Return the Prediction for one occurrence, using a calibration (a TimePredictor).
 
-        A layer that has no timed kernel, such as a rotation, is predicted from its FLOPs and bytes,
-        without coverage. A prediction is never below the layer's bound: a timed kernel may move
-        less than the layer, which can write wider results, or find its weights in a cache. A
-        prediction that had to be raised to the bound has no coverage either.
+        Layers without a timed kernel, such as rotations, are predicted from their FLOPs and bytes,
+        without coverage. A prediction is never below the layer's bound. The timed kernel may have
+        moved fewer bytes, because it wrote narrower results or found its weights in a cache. A
+        prediction that was raised to the bound has no coverage either.
         """
         prediction, least = self._predict_kernel(calibration), self.time
         if np.any(prediction.seconds < least):
@@ -157,21 +157,21 @@ class Layer(NamedTuple):
         if kind == "attention":
             *widths, stored = widths
             return calibration.attention(rows, *widths, one.dtype, stored)
-        # Operations between matrices compute in at least 16 bits, however narrow the matrices are.
+        # Operations between matrices use at least 16 bits, even if the matrices are narrower.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
 
 
-# How many times a collective passes every chip's part of the array to all other chips.
+# How many times a collective sends each chip's part of the array to all other chips.
 COLLECTIVE_PASSES = {"all-reduce": 2, "all-gather": 1}
 
 
 class LayerTable(Sequence):
-    """The layers of one pass in order: shown as a table, summed up and exported.
+    """The layers of one pass, in order, with totals and export functions.
 
-    A layer's figures are for one occurrence; totals count each layer ``count`` times and assume
-    that layers run one after another. ``counts`` is "FLOPs" or "MACs". With a ``calibration``, the
-    table also has a ``prediction``.
+    The values of a layer are for one occurrence. Totals multiply them by ``count`` and assume that
+    layers run one after another. ``counts`` is "FLOPs" or "MACs". With a ``calibration``, the table
+    also has a ``prediction``.
     """
 
     def __init__(self, title, layers, counts="FLOPs", calibration=None):
@@ -182,7 +182,7 @@ class LayerTable(Sequence):
         return len(self.layers)
 
     def __getitem__(self, key):
-        """Return a layer by its name or index."""
+        """Return a layer by name or index."""
         if not isinstance(key, str):
             return self.layers[key]
         for layer in self.layers:
@@ -204,19 +204,19 @@ class LayerTable(Sequence):
 
     @property
     def bytes(self):
-        """Bytes over the memory in the whole pass."""
+        """Bytes of memory traffic in the whole pass."""
         return self._sum("bytes")
 
     @property
     def time(self):
-        """Seconds of the whole pass at best: layer after layer, each at its lower bound."""
+        """Best-case seconds of the whole pass: the sum of the layers' lower bounds."""
         return self._sum("time")
 
     @property
     def estimate(self):
         """The whole pass as one Estimate, with the total time of each channel.
 
-        Its lower bound is valid however layers overlap; ``time`` assumes that they don't.
+        Its lower bound is valid even if layers overlap; ``time`` assumes that they do not.
         """
         return self._estimate()
 
@@ -232,10 +232,10 @@ class LayerTable(Sequence):
 
     @property
     def prediction(self):
-        """The predicted time of the whole pass, layer after layer.
+        """The predicted time of the whole pass, with layers running one after another.
 
-        Every layer counts as one kernel, so use a table without fusion for code that doesn't fuse.
-        Raises ValueError if the table has no calibration.
+        Each layer is treated as one kernel. For code that does not fuse kernels, use a table
+        without fusion. Raises ValueError if the table has no calibration.
         """
         if self.calibration is None:
             raise ValueError(
@@ -249,9 +249,9 @@ class LayerTable(Sequence):
     def share(self, seconds, on_chip=0.0):
         """Return the share of the roof that a measured time of the pass reaches.
 
-        1 is as fast as compute, memory and link allow if all of them overlap. ``on_chip`` is how
-        many bytes of each layer's input, and of its output, stay in the last-level cache from layer
-        to layer. Raises ValueError for a share above 1 and lists likely reasons.
+        A share of 1 is as fast as compute, memory and link allow when they overlap fully.
+        ``on_chip`` bytes of each layer's input, and as many of its output, stay in the last-level
+        cache between layers. Raises ValueError with likely reasons for a share above 1.
 
         >>> import roofkit as rk
         >>> round(rk.llm("Llama-2-7B").on("A100 80GB SXM").decode(1, 2048).share(9e-3), 2)
@@ -302,7 +302,7 @@ class LayerTable(Sequence):
     def to_frame(self):
         """Return the rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.
 
-        If figures are arrays, a layer has one row per point, numbered in the order of the arrays.
+        If values are arrays, each layer has one row per point, numbered in array order.
         """
         return to_frame(self._rows_by_point())
 
@@ -323,7 +323,7 @@ class LayerTable(Sequence):
         ]
 
     def _columns(self):
-        """Yield head, unit and texts of each column that isn't empty."""
+        """Yield the heading, unit and cell texts of each nonempty column."""
         values = {name: [getattr(layer, name) for layer in self.layers] for name in _COLUMNS}
         total = self.time
         shares = [100 * layer.count * layer.time / total for layer in self.layers]
@@ -374,12 +374,12 @@ def _format_figure(value):
 
 
 def _format_ratio(value):
-    # A ratio of units takes no prefix.
+    # A ratio of units has no SI prefix.
     return _format_span(value, lambda number: f"{number:.4g}" if number else "–")
 
 
 def _format_span(value, text):
-    """Return a number as text, or the smallest and largest of an array."""
+    """Return a number as text, or the smallest and largest values of an array."""
     if not np.ndim(value):
         return text(value)
     least, most = text(np.min(value)), text(np.max(value))

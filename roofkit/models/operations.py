@@ -1,7 +1,7 @@
-"""The operations of a pass over a model, as one chip performs them; independent of the chip.
+"""The operations that a chip performs in a pass over a model, independent of the chip's speed.
 
-A model, a split and a pass give a list of Operations (llm/operation_counts.py, cnn/network.py); a
-chip turns each into a Layer (layers.py).
+llm/operation_counts.py and cnn/network.py list the Operations of a pass. layers.py combines each
+Operation with the speeds of a chip into a Layer.
 """
 
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ from roofkit.roofline import Cost
 
 
 class Operation(NamedTuple):
-    """One kind of operation of a pass, on one chip.
+    """One kind of operation in a pass, on one chip.
 
-    ``count`` is how often it occurs in the pass; every other figure is for one occurrence.
-    ``weights``, ``activations`` and ``kv`` are bytes over the memory; ``on_stream`` means that the
-    activations include the residual stream. ``dtype`` is the format it multiplies in. A
-    ``collective`` ("all-reduce", "all-gather", "exchange" or "send") moves an ``array`` of that
-    many bytes. ``kernel`` identifies a kernel that a calibration may have timed: ("matmul", B, D,
-    F, stored bytes per weight), ("attention", batch, new, cached, heads, KV heads, their width,
-    bytes per element of the KV cache), or a kind of row kernel (``rooflab.machine.gpu_kernels``)
-    with rows and width. Figures are numbers or arrays that broadcast.
+    ``count`` is the number of times that the operation occurs in the pass. All other values are for
+    one occurrence and are numbers or arrays that broadcast. ``weights``, ``activations`` and ``kv``
+    are bytes of memory traffic, and ``on_stream`` means that the activations include the residual
+    stream. ``dtype`` is the format of the multiplications. A ``collective`` ("all-reduce",
+    "all-gather", "exchange" or "send") moves an array of ``array`` bytes. ``kernel`` identifies a
+    kernel that a calibration may have timed: ("matmul", B, D, F, stored bytes per weight),
+    ("attention", batch, new, cached, heads, KV heads, head width, bytes per element of the KV
+    cache), or a kind of row kernel (``rooflab.machine.gpu_kernels``) with its rows and width.
 
     >>> Operation("up", 32, flops=2e9, weights=9e7, activations=1e6)
     Operation(32 × up: 2 GFLOP, 91 MB each)
@@ -45,7 +45,7 @@ class Operation(NamedTuple):
 
     @property
     def figure_texts(self):
-        """Its nonzero figures as texts."""
+        """The nonzero values, as texts."""
         figures = {"FLOP": self.flops, "B": self.bytes}
         texts = [format_quantity(value, unit) for unit, value in figures.items() if np.any(value)]
         if self.collective:
@@ -54,11 +54,11 @@ class Operation(NamedTuple):
 
     @property
     def bytes(self):
-        """Bytes over the memory: weights, activations and KV cache."""
+        """Bytes moved to and from memory: weights, activations and KV cache."""
         moved = self.weights + self.activations
         return moved + self.kv if type(self.kv) is not float or self.kv else moved
 
     @property
     def cost(self):
-        """FLOPs and bytes over the memory, as a Cost."""
+        """FLOPs and bytes of memory traffic, as a Cost."""
         return Cost(self.flops, self.bytes)

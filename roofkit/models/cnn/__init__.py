@@ -1,1 +1,1 @@
-"""Convolutional networks: their layers, the cost of a pass, and the networks known by name."""
+"""Convolutional networks: layers, the cost of a pass, and a catalogue of known networks."""

@@ -1,4 +1,4 @@
-"""The convolutional networks that come by name."""
+"""The catalogue of known convolutional networks."""
 
 import functools
 
@@ -19,7 +19,7 @@ from roofkit.models.cnn.network import CNN
 
 
 class CNNTable(tuple):
-    """Networks that show as a table, in a terminal and in a notebook."""
+    """A tuple of networks that is displayed as a table in terminals and notebooks."""
 
     __slots__ = ()
     _HEAD = ("network", "parameters", "MACs", "input")
@@ -38,9 +38,9 @@ class CNNTable(tuple):
 
 
 def cnn(name):
-    """Return the network of this name, ignoring case, spaces, hyphens and underscores.
+    """Return the network with this name, ignoring case, spaces, hyphens and underscores.
 
-    Raises ValueError with the nearest names for an unknown one.
+    Raises ValueError for an unknown name and suggests the nearest ones.
 
     >>> cnn("resnet_50").parameters
     25557032
@@ -52,7 +52,7 @@ def cnn(name):
 
 @functools.cache
 def cnns():
-    """Return every known network, as a CNNTable.
+    """Return all known networks as a CNNTable.
 
     >>> cnns()
     network       parameters    MACs            input
@@ -64,14 +64,14 @@ def cnns():
     return CNNTable([_vgg16(), _mobilenet_v1(), _resnet50()])
 
 
-# Convolutions and channels of each stage; a maximum pooling follows each.
+# Convolutions and channels of each stage. Every stage ends with max pooling.
 VGG16_STAGES = (2, 64), (2, 128), (3, 256), (3, 512), (3, 512)
-# Stride of a depthwise convolution, and channels of the pointwise one that follows it.
+# Stride of each depthwise convolution, and channels of the pointwise convolution after it.
 MOBILENET_V1_BLOCKS = (
     (1, 64), (2, 128), (1, 128), (2, 256), (1, 256), (2, 512), *[(1, 512)] * 5,
     (2, 1024), (1, 1024),
 )  # fmt: skip
-# Blocks, inner channels and stride of each stage; a block puts out four times its inner channels.
+# Blocks, inner channels and stride of each stage. A block outputs 4 times its inner channels.
 RESNET50_STAGES = (3, 64, 1), (4, 128, 2), (6, 256, 2), (3, 512, 2)
 
 

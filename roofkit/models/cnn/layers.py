@@ -1,11 +1,11 @@
-"""The layers of a convolutional network: the output shape and the cost of each.
+"""The layers of convolutional networks, with their output shapes and costs.
 
-A shape is (channels, height, width) of one image. ``output(shape)`` is the shape of a layer's
-output; ``cost(shape, batch, dtype, weight_dtype=, fma=, moves=)`` is its Cost for a batch,
-where ``moves`` names what crosses the memory channel: X the input, Y the weights, Z the output.
+A shape is the (channels, height, width) of one image. ``output(shape)`` returns the shape of a
+layer's output. ``cost(shape, batch, dtype, weight_dtype=, fma=, moves=)`` returns its Cost for a
+batch, where ``moves`` names the arrays moved: X (input), Y (weights), Z (output).
 
-Convolutions and fully connected layers count their multiply-adds. Everything else counts no FLOPs,
-as in published counts: it only moves bytes.
+Only the multiply-adds of convolutions and fully connected layers count as FLOPs. As in published
+counts, all other layers only move bytes.
 """
 
 from collections import Counter
@@ -20,11 +20,11 @@ from roofkit.roofline import Cost
 
 
 class _BaseLayer:
-    """Base class of layers: checks sizes, names the kind, and counts bytes but no FLOPs."""
+    """Base class of layers, which checks sizes and counts bytes but no FLOPs."""
 
     kind = "layer"
     can_fuse = False
-    """Whether it can work on the output of the layer before it, without going through memory."""
+    """Whether the layer can process the previous layer's output before it goes to memory."""
 
     def __post_init__(self):
         for field in fields(self):
@@ -43,8 +43,8 @@ class _BaseLayer:
         return shape
 
     def parameters(self, shape):
-        """Trainable parameters: weights, biases, and the scale and shift of batch norm."""
-        # At one byte each, the bytes of Y are their number.
+        """Return the number of trainable parameters, including batch norm's scale and shift."""
+        # At one byte each, the bytes of Y equal the number of parameters.
         return self.cost(shape, dtype="int8", moves="Y").bytes
 
     def cost(self, shape, batch=1, dtype="fp32", *, weight_dtype=None, fma=2, moves="XYZ"):
@@ -63,10 +63,10 @@ class _BaseLayer:
 
 @dataclass(frozen=True)
 class Conv(_BaseLayer):
-    """A convolution to ``channels`` channels with square kernels.
+    """A convolution with square kernels and ``channels`` output channels.
 
-    Takes 2·C_in/groups·K²·C_out·H'·W' FLOPs per image; a bias costs none, because it replaces the
-    first addition of each output. Moves the same as ``conv2d``, and the biases.
+    The cost is 2·C_in/groups·K²·C_out·H'·W' FLOPs per image. A bias adds no FLOPs, because it
+    replaces the first addition of each output. The traffic is that of ``conv2d`` plus the biases.
 
     >>> Conv(64, 3, padding=1).output((3, 224, 224))
     (64, 224, 224)
@@ -99,7 +99,7 @@ class Conv(_BaseLayer):
 
 @dataclass(frozen=True)
 class DepthwiseConv(_BaseLayer):
-    """A convolution of every channel by itself: one K x K filter each.
+    """A convolution that applies a separate K x K filter to each channel.
 
     >>> DepthwiseConv(3, padding=1, bias=False).parameters((32, 112, 112))
     288
@@ -126,7 +126,7 @@ class DepthwiseConv(_BaseLayer):
 
 @dataclass(frozen=True)
 class Dense(_BaseLayer):
-    """A fully connected layer: flattens its input to D features and multiplies by D x units.
+    """A fully connected layer, which multiplies its D flattened inputs by a D x units matrix.
 
     >>> Dense(4096).parameters((512, 7, 7))
     102764544
@@ -152,7 +152,7 @@ class Dense(_BaseLayer):
 
 @dataclass(frozen=True)
 class Pool(_BaseLayer):
-    """Maximum or average pooling; both read each input once, however much the windows overlap.
+    """Max or average pooling, which reads each input once even if windows overlap.
 
     >>> Pool(3, 2, padding=1).output((64, 112, 112))
     (64, 56, 56)
@@ -171,7 +171,7 @@ class Pool(_BaseLayer):
 
 @dataclass(frozen=True)
 class GlobalPool(_BaseLayer):
-    """Global pooling: each channel becomes one number.
+    """Global pooling, which reduces each channel to one number.
 
     >>> GlobalPool().output((512, 7, 7))
     (512, 1, 1)
@@ -189,8 +189,8 @@ class GlobalPool(_BaseLayer):
 class BatchNorm(_BaseLayer):
     """Batch normalisation at inference: a trained scale and shift for each channel.
 
-    Its moving mean and variance are folded into scale and shift beforehand; they are neither
-    trainable nor moved.
+    The moving mean and variance are folded into the scale and shift beforehand. They are not
+    trainable and cause no memory traffic.
 
     >>> BatchNorm().parameters((64, 56, 56))
     128
@@ -206,7 +206,7 @@ class BatchNorm(_BaseLayer):
 
 @dataclass(frozen=True)
 class ReLU(_BaseLayer):
-    """The activation function, of any kind that works on each element by itself.
+    """A ReLU or any other elementwise activation function.
 
     >>> ReLU().cost((64, 56, 56)).bytes   # reads and writes 64 x 56 x 56 elements of 4 bytes
     1605632
@@ -221,8 +221,8 @@ class ReLU(_BaseLayer):
 class Residual:
     """A block whose input is added to the output of its ``body``.
 
-    The input first passes through the ``shortcut``, if there is one. The block is its layers, then
-    an addition, which reads both and writes their sum. ``name`` names the addition.
+    If there is a ``shortcut``, the input passes through it first. After the layers of both
+    branches, an addition reads both results and writes their sum. ``name`` is its name.
 
     >>> Residual((Conv(64, 3, padding=1), BatchNorm())).shortcut
     ()
@@ -244,7 +244,7 @@ class Residual:
 
 @dataclass(frozen=True)
 class Add(_BaseLayer):
-    """The sum of two arrays of one shape, such as the one that ends a Residual.
+    """The sum of two arrays of the same shape, such as the sum at the end of a Residual.
 
     >>> Add().cost((64, 56, 56), moves="X").bytes / Add().cost((64, 56, 56), moves="Z").bytes
     2.0
@@ -259,7 +259,7 @@ LAYER_TYPES = (Conv, DepthwiseConv, Dense, Pool, GlobalPool, BatchNorm, ReLU, Re
 
 
 class PlacedLayer(NamedTuple):
-    """A layer in a network: its name, the shape of its input, and whether it can be fused."""
+    """A layer in a network, with its name, its input shape and whether it can be fused."""
 
     name: str
     layer: Any
@@ -301,7 +301,7 @@ def _place_each(layers, shape, counts):
             fault = error
         if fault:
             raise ValueError(f"{name}: {fault}")
-        # The first layer of a residual branch can't change its input, which the other branch needs.
+        # The first layer of a residual branch can't change its input; the other branch needs it.
         can_fuse = layer.can_fuse and (place > 0 or isinstance(layer, Add))
         yield PlacedLayer(name, layer, shape, can_fuse)
         shape = output

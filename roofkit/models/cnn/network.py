@@ -1,18 +1,18 @@
-"""Convolutional networks as lists of layers: their parameters, multiply-adds and forward pass.
+"""Convolutional networks as lists of layers, with parameters, FLOPs and a forward pass.
 
-Published figures of one network differ because authors count differently. Each convention is an
-argument of ``cost`` and ``forward``:
+Published numbers for the same network differ because authors count differently. Each convention is
+an argument of ``cost`` and ``forward``:
 
-- ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
-- ``inputs_read``: layers read their inputs from memory. ``False`` adds up only
-  parameters and outputs, as many tables do.
-- ``fused``: the layer before them also computes batch norm, ReLU and the addition that ends a
-  residual block, so only parameters and the other operand of the addition move. ``False``
-  makes them separate layers that read and write.
-- ``pooling``: pooling layers move bytes. ``False`` leaves them out, as tables of convolutions and
-  fully connected layers do.
+- ``fma``: operations per multiply-add; 2 (the default) gives FLOPs, 1 gives MACs.
+- ``inputs_read``: whether layers read their inputs from memory. ``False`` counts only parameters
+  and outputs, as many tables do.
+- ``fused``: whether the previous layer also computes batch norm, ReLU and the addition at the end
+  of a residual block. These then move only parameters and the other operand of the addition.
+  ``False`` makes them separate layers that read and write memory.
+- ``pooling``: whether pooling layers move bytes. ``False`` omits pooling layers, as in tables of
+  convolutions and fully connected layers.
 
-Every convention counts only the FLOPs of convolutions and fully connected layers.
+All conventions count only the FLOPs of convolutions and fully connected layers.
 """
 
 import functools
@@ -48,11 +48,11 @@ class CNN:
     ----------
     name : str
     layers : sequence of Conv, DepthwiseConv, Dense, Pool, GlobalPool, BatchNorm, ReLU, Residual
-        In order. A layer without a name gets one of its kind and number, such as "conv1".
+        In order. A layer without a name is named after its kind and number, such as "conv1".
     input : (channels, height, width) of one image
     source : str
 
-    Raises ValueError naming the layer that does not fit the one before it.
+    Raises ValueError naming the layer that does not fit the previous one.
 
     >>> from roofkit.models.cnn.layers import Conv, Dense, GlobalPool, ReLU
     >>> tiny = CNN("tiny", [Conv(8, 3, padding=1), ReLU(), GlobalPool(), Dense(10)], (3, 32, 32))
@@ -98,7 +98,7 @@ class CNN:
 
     @property
     def parameters(self):
-        """Trainable parameters: weights, biases, and the scales and shifts of batch norm.
+        """Number of trainable parameters, including batch norm's scales and shifts.
 
         >>> from roofkit import cnn
         >>> cnn("MobileNetV1").parameters
@@ -108,7 +108,7 @@ class CNN:
 
     @property
     def moving_statistics(self):
-        """Number of means and variances in batch norms, which Keras counts as parameters too.
+        """Number of moving means and variances, which Keras also counts as parameters.
 
         >>> from roofkit import cnn
         >>> cnn("MobileNetV1").parameters + cnn("MobileNetV1").moving_statistics
@@ -119,7 +119,7 @@ class CNN:
         )
 
     def macs(self, batch=1):
-        """Return the multiply-adds of a forward pass of ``batch`` images, half of its FLOPs.
+        """Return the multiply-adds (MACs) of a forward pass over ``batch`` images.
 
         >>> from roofkit import cnn
         >>> cnn("VGG16").macs()
@@ -131,23 +131,22 @@ class CNN:
         self, batch=1, dtype="fp32", *,
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True,
     ):  # fmt: skip
-        """Return the forward pass as one Cost: a single point under the roof.
+        """Return the Cost of a forward pass: a single point under the roof.
 
         Parameters
         ----------
         batch : number or array
-            Images in the pass.
+            Number of images in the pass.
         dtype, weight_dtype : str
-            The formats of activations and of parameters; by default, parameters have the format of
-            activations.
+            Formats of the activations and the parameters. By default, both formats are the same.
         fma, inputs_read, fused, pooling
-            Conventions; the top of this module describes them.
+            Counting conventions, which are described at the top of this module.
 
-        Raises ValueError for a bad batch, an unknown dtype and a convention that is not one.
+        Raises ValueError for an invalid batch, dtype or convention.
 
-        The published 600 MB and "25 FLOP/B" of VGG16 are parameters and outputs of convolutions
-        and fully connected layers, and MACs. In FLOPs it has 51 FLOP/B, or 46 where inputs are
-        read and pooling counts.
+        The published values for VGG16, 600 MB and "25 FLOP/B", count MACs, and include only the
+        parameters and outputs of convolutions and fully connected layers. Counting FLOPs gives 51
+        FLOP/B, or 46 if inputs and pooling are included.
 
         >>> from roofkit import cnn
         >>> published = cnn("VGG16").cost(fma=1, inputs_read=False, pooling=False)
@@ -167,27 +166,27 @@ class CNN:
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=None,
         unconfirmed=False,
     ):  # fmt: skip
-        """Return the forward pass on a machine layer by layer, as a LayerTable.
+        """Return the layers of a forward pass on a machine, as a LayerTable.
 
         Parameters
         ----------
-        chip : Chip, its name, your own file, or Roofline
+        chip : Chip, its name, the path of your own file, or Roofline
             For a chip, ``dtype`` selects the peak.
         batch, dtype, weight_dtype, fma, inputs_read, fused, pooling
-            As for ``cost``, which is the table's total where nothing stays on the chip. With
-            ``fma=1`` the table holds MACs, and a peak in MAC/s: half of the peak in FLOP/s.
+            As for ``cost``, whose result is the table's total if nothing stays on the chip. With
+            ``fma=1``, the table counts MACs, and its peak in MAC/s is half the peak in FLOP/s.
         on_chip : bytes, optional
-            Bytes of each tensor that stay on the chip between two layers and are neither written
-            nor read (default: the last-level cache of a Chip, 0 for a Roofline). A large batch can
-            be faster in parts that fit there.
+            Bytes of each tensor that stay on the chip between two layers, without being written or
+            read (default: a Chip's last-level cache, or 0 for a Roofline). Splitting a large batch
+            into parts that fit can be faster.
         unconfirmed : bool
-            Whether to use figures of a Chip that aren't confirmed by a second source.
+            Whether to use chip data that no second source confirms.
 
-        Raises ValueError as ``cost`` does, and for a chip without a peak at this dtype.
+        Raises ValueError as ``cost`` does, or if the chip has no peak for this dtype.
 
-        As a single point a network takes the larger of two sums; layer by layer it takes the sum
-        of the larger ones, which is more. VGG16 looks compute-bound as a whole, while its fully
-        connected layers wait for memory:
+        As a single point, a network takes the larger of its total compute and memory times. Layer
+        by layer, it takes the sum of each layer's larger time, which is longer. VGG16 looks
+        compute-bound as a whole, but its fully connected layers wait for memory:
 
         >>> from roofkit import chip, cnn
         >>> gtx, vgg = chip("GTX 1080 Ti"), cnn("VGG16")
@@ -230,10 +229,10 @@ class CNN:
         return LayerTable(", ".join(title), layers, counts="MACs" if fma == 1 else "FLOPs")
 
     def with_global_pooling(self):
-        """Return this network with global pooling instead of all but its last Dense layer.
+        """Return this network with global pooling replacing all Dense layers except the last.
 
-        It leaves VGG16 a ninth of its parameters, 99% of its multiply-adds and five times its
-        intensity. Raises ValueError for a network without a fully connected layer.
+        For VGG16, this leaves a ninth of the parameters and 99% of the multiply-adds, at five times
+        the intensity. Raises ValueError if the network has no fully connected layer.
 
         >>> from roofkit import cnn
         >>> published = {"inputs_read": False, "pooling": False}
@@ -256,9 +255,9 @@ class CNN:
         self, batch=1, dtype="fp32", *,
         weight_dtype=None, fma=2, inputs_read=True, fused=True, pooling=True, on_chip=0.0,
     ):  # fmt: skip
-        """Return the forward pass as Operations, which don't depend on the chip.
+        """Return the Operations of a forward pass, which are independent of the chip.
 
-        Arguments and errors are as for ``cost``, and ``on_chip`` as for ``forward``.
+        Arguments and errors are the same as for ``cost``, with ``on_chip`` as for ``forward``.
 
         >>> from roofkit import cnn
         >>> [operation.name for operation in cnn("ResNet-50").operations()][:4]
@@ -280,15 +279,15 @@ class CNN:
         operations, written, left_out = [], 0, False
         for row in self._placed_layers:
             is_fused = fused and row.can_fuse
-            # A layer fused into a pooling layer that is left out is left out too.
+            # If a pooling layer is left out, so are the layers fused into it.
             has_no_host = is_fused and left_out and not operations
             if has_no_host or (not pooling and isinstance(row.layer, (Pool, GlobalPool))):
                 left_out = True
                 continue
             weights = row.layer.cost(row.shape, batch, dtype, moves="Y", **how).bytes
             if is_fused and operations:
-                # It works on the result before that goes to memory; an addition also reads a
-                # second array.
+                # The layer processes the previous result before it goes to memory. An addition also
+                # reads a second array.
                 read = row.layer.cost(row.shape, batch, dtype, moves="X", **how).bytes
                 read = crosses(read / 2) if inputs_read and isinstance(row.layer, Add) else 0
                 last = operations[-1]
@@ -311,7 +310,7 @@ class CNN:
 
 
 def _keep_on_chip(on_chip):
-    """Return a function from a tensor's bytes to those that move if ``on_chip`` of them stay."""
+    """Return a function that subtracts the bytes kept on the chip from a tensor's bytes."""
     if not np.any(on_chip):
         return lambda tensor: tensor
     return lambda tensor: larger(tensor - on_chip, 0.0)
