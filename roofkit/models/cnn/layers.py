@@ -221,8 +221,8 @@ class ReLU(_BaseLayer):
 class Residual:
     """A block whose input is added to the output of its ``body``.
 
-    If there is a ``shortcut``, the input passes through it first. After the layers of both
-    branches, an addition reads both results and writes their sum. ``name`` is its name.
+    If there is a ``shortcut``, the input passes through it first. The block ends with an addition,
+    which reads both results and writes their sum. ``name`` is the name of the addition.
 
     >>> Residual((Conv(64, 3, padding=1), BatchNorm())).shortcut
     ()

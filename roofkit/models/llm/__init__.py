@@ -1,7 +1,7 @@
-"""Language models: their sizes, the cost of their passes, and serving them.
+"""Language models: sizes, the cost of a pass, and serving.
 
-A name or a config (configs.py) gives an LLM (model.py). A Precision, a Split and Links say how it
-is served (precision.py, split.py, links.py); with them it becomes a Deployment (deployment.py).
-operation_counts.py derives the Operations of a pass on each chip, and chip_rates.py the speeds of
-the chips. pass_counter.py combines them into tables and seconds; memory.py counts the bytes needed.
+configs.py makes an LLM (model.py) from a name or a config. With a Precision, a Split and Links
+(precision.py, split.py, links.py), an LLM becomes a Deployment (deployment.py). operation_counts.py
+derives the Operations of a pass on each chip, and chip_rates.py the speeds of the chips.
+pass_counter.py combines both into tables and times, and memory.py computes memory use.
 """

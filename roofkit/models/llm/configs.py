@@ -1,4 +1,4 @@
-"""Language models by name, from models.toml, or from any Hugging Face config.json."""
+"""Language models from models.toml, by name, or from any Hugging Face config.json."""
 
 import dataclasses
 import functools
@@ -18,9 +18,9 @@ MODELS_TABLE = Path(__file__).with_name("models.toml")
 
 
 class LLMTable(tuple):
-    """Language models that show as a table, in a terminal and in a notebook.
+    """A tuple of language models that is displayed as a table in terminals and notebooks.
 
-    ``rows`` has its figures as a list of dicts, and ``to_frame()`` as a pandas DataFrame.
+    ``rows`` returns the table as a list of dicts, and ``to_frame()`` as a pandas DataFrame.
     """
 
     __slots__ = ()
@@ -44,7 +44,7 @@ class LLMTable(tuple):
 
     @property
     def rows(self):
-        """One dict per model with its sizes, its parameters and their source."""
+        """One dict per model with its sizes, parameter counts and source."""
         return [
             {
                 "model": model.name,
@@ -57,7 +57,7 @@ class LLMTable(tuple):
         ]
 
     def to_frame(self):
-        """Return the rows as a pandas DataFrame; this needs pandas."""
+        """Return the rows as a pandas DataFrame; requires pandas."""
         return to_frame(self.rows)
 
     def __repr__(self):
@@ -70,8 +70,8 @@ class LLMTable(tuple):
 def llm(model):
     """Return a language model by name, or from a config.json given as a dict, a path or a folder.
 
-    Names ignore case, spaces, hyphens and underscores. Raises ValueError for an unknown name, with
-    the nearest ones, and for a config that lacks a field or has a feature that isn't modelled.
+    Names ignore case, spaces, hyphens and underscores. Raises ValueError for an unknown name,
+    suggesting the nearest ones, or for a config with a missing field or an unsupported feature.
 
     >>> llm("llama-2-7b").parameters
     6738415616
@@ -92,7 +92,7 @@ def _is_path(text):
 
 @functools.cache
 def llms():
-    """Return every language model of the table, as an LLMTable.
+    """Return all language models in the table, as an LLMTable.
 
     >>> [model.name for model in llms() if model.stored]
     ['DeepSeek-V3', 'gpt-oss-20b', 'gpt-oss-120b']
@@ -140,12 +140,12 @@ def _read_config(path):
 
 
 def from_config(config, name=None, *, source="given by the user"):
-    """Return the LLM that the fields of a Hugging Face config.json describe.
+    """Return the LLM described by the fields of a Hugging Face config.json.
 
-    ``model_type`` names the family, which decides everything that a config leaves out, such as
-    biases. Raises ValueError naming the missing field or the feature that isn't modelled.
+    ``model_type`` names the family, which determines everything that the config omits, such as
+    biases. Raises ValueError naming the missing field or the unsupported feature.
 
-    If a model also processes images, only its text_config is read: vision isn't counted, and
+    For a model that also processes images, only the text_config is read. Vision is not counted, and
     ``source`` says so.
 
     >>> from_config({"model_type": "llama", "hidden_size": 64, "intermediate_size": 256,
@@ -184,15 +184,15 @@ def from_config(config, name=None, *, source="given by the user"):
 
 
 def _find_text_config(config, name):
-    """Return the config of the language model inside one that also processes images."""
+    """Return the language model's config from that of a model that also processes images."""
     text = config.get("text_config")
     if not isinstance(text, Mapping) or text.get("model_type") not in [*FAMILIES]:
         raise ValueError(
             f"{name}: a {config['model_type']} needs a text_config with a model_type of "
             f"{', '.join(FAMILIES)}"
         )
-    # Two fields outside the text_config apply to it too: how the weights are quantised, and whether
-    # lm_head is the embedding.
+    # Two fields outside the text_config also apply to it: how the weights are quantised, and
+    # whether lm_head shares the embedding.
     outer = {
         key: config[key]
         for key in ("quantization_config", "tie_word_embeddings")

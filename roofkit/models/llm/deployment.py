@@ -1,4 +1,4 @@
-"""A language model deployed on chips, which gives tables of layers, times and memory."""
+"""A language model deployed on chips, with its layer tables, times and memory use."""
 
 from dataclasses import KW_ONLY, dataclass, field, fields
 from typing import Any
@@ -26,53 +26,53 @@ from roofkit.roofline import larger
 
 # Serving engines process this many tokens of a prefill at a time.
 CHUNK = 8192
-# Maps the names that serving engines use to options.
+# Maps option names of serving engines to options of this package.
 OTHER_SPELLINGS = {
     "tp": "tensor", "tensor_parallel": "tensor", "tensor_parallel_size": "tensor",
     "chips": "tensor", "pp": "pipeline", "pipeline_parallel_size": "pipeline", "dp": "data",
     "ep": "expert", "dtype": "weights", "quantization": "weights", "kv_cache_dtype": "kv",
 }  # fmt: skip
-NAMES_SHOWN = 3  # a title names this many chips
+NAMES_SHOWN = 3  # the most chips that a title names
 
 
 @dataclass(frozen=True, repr=False)
 class Deployment:
-    """A model on one kind of chip with all options settled; made by ``LLM.on``.
+    """A model on one kind of chip with all options resolved, created by ``LLM.on``.
 
     Parameters
     ----------
     model : LLM
     chip : Chip, its name, or a list of them
-        With a list, every figure is an array along the chips; lengths broadcast against it.
+        With a list, every result is an array along the chips. Lengths broadcast against it.
     precision : Precision, optional
-        The formats that the model is stored, multiplied and sent in (default: the checkpoint's).
+        Formats for storing, multiplying and sending numbers (default: the checkpoint's).
     split : Split, optional
-        How the model is spread over chips (default: one chip). Figures are per chip, and ``batch``
+        How the model is split across chips (default: one chip). Results are per chip, and ``batch``
         is per replica.
     links : Links, optional
-        How the chips are joined, if the table doesn't say.
+        How the chips are connected, if the chip table does not specify it.
     fused : bool, optional
-        Whether matmuls also compute norms, activations, rotations and residual adds. They do unless
-        this is False or the convention has departures.
+        Whether matmuls also compute norms, activations, rotations and residual adds (default: True,
+        unless the convention has departures).
     attention : "flash" or "unfused"
-        Fused attention keeps the scores on the chip; unfused writes, normalises and reads them.
+        Flash attention keeps the scores on the chip. Unfused attention moves them through memory.
     on_chip : bytes, optional
-        Memory that holds a head's K and V during fused attention (default: the chip's own, or
-        unlimited if unknown). If they don't fit, they are read again for every block of query rows;
-        Q, K, V and the output of a block get a quarter of the memory each.
+        On-chip memory for a head's K and V during flash attention (default: the chip's own, or
+        unlimited if unknown). If K and V do not fit, they are read again for every block of query
+        rows. The Q, K, V and output of a block each get a quarter of the memory.
     unconfirmed : bool
-        Whether to use figures of the chip that aren't confirmed by a second source.
+        Whether to use chip data that no second source confirms.
     calibration : optional
-        A TimePredictor, such as ``rooflab.machine.calibrate`` returns. It gives tables and
-        generations a ``prediction``.
+        A TimePredictor, such as one from ``rooflab.machine.calibrate``. With a calibration, tables
+        and generations have a ``prediction``.
     convention : "roofkit", "llm-viewer", or a list of departures
-        How to count: see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Departures start from the
+        Counting convention; see ``roofkit.models.llm.llm_viewer.DEPARTURES``. Departures modify the
         count without fusion.
 
-    No field of ``precision`` is None in a Deployment.
+    In a Deployment, no field of ``precision`` is None.
 
     Counts assume an ideal machine: each operand crosses the memory channel once, layers run one
-    after another, and communication waits for the layer before it. Raises ValueError if a chip
+    after another, and communication waits for the preceding layer. Raises ValueError if a chip
     lacks a peak, a bandwidth or a link, or if the model cannot be split this way.
 
     >>> import roofkit as rk
@@ -117,7 +117,7 @@ class Deployment:
             raise ValueError(f"unconfirmed={self.unconfirmed!r} must be True or False")
 
     def _settle_options(self, departures):
-        """Return the settled values of the fields, by name."""
+        """Return the resolved field values by name."""
         several = isinstance(self.chip, (list, tuple))
         chips = tuple(hardware.chip(name) for name in (self.chip if several else [self.chip]))
         if not chips:
@@ -167,7 +167,7 @@ class Deployment:
 
     @property
     def title(self):
-        """The model and its chips, as text for a title."""
+        """The model and its chips, for use in titles."""
         chips = self.chip if isinstance(self.chip, tuple) else (self.chip,)
         names = ", ".join(chip.name for chip in chips[:NAMES_SHOWN])
         if len(chips) > NAMES_SHOWN:
@@ -178,7 +178,7 @@ class Deployment:
     # Passes
 
     def prefill(self, batch=1, prompt=2048):
-        """Return the layers of one pass over ``batch`` prompts of ``prompt`` tokens each.
+        """Return the LayerTable of a pass over ``batch`` prompts of ``prompt`` tokens each.
 
         Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
         """
@@ -186,7 +186,7 @@ class Deployment:
         return self._make_table(f"prefill of {format_length(prompt)} tokens", batch, prompt, 0.0)
 
     def decode(self, batch=1, context=2048):
-        """Return the layers of a step: one token for ``batch`` sequences with ``context`` cached.
+        """Return the LayerTable of a decode step: one token per sequence after ``context`` tokens.
 
         Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
         """
@@ -196,12 +196,12 @@ class Deployment:
         )
 
     def forward(self, batch=1, new=1, cached=0, *, every_logit=False):
-        """Return the layers of any pass: ``new`` tokens of each sequence after ``cached`` ones.
+        """Return the LayerTable of any pass: ``new`` tokens per sequence after ``cached`` tokens.
 
-        Use it for a chunk of a prefill, a prompt with a cached prefix, or (with
-        ``every_logit=True``) a speculative step that checks several tokens at once. Sizes are
-        numbers or arrays that broadcast. Raises ValueError for a batch or new tokens below 1, or
-        cached tokens below 0.
+        Use this for a chunk of a prefill, a prompt with a cached prefix, or (with
+        ``every_logit=True``) a speculative step that checks several tokens at the same time. Sizes
+        are numbers or arrays that broadcast. Raises ValueError if ``batch`` or ``new`` is below 1,
+        or if ``cached`` is below 0.
 
         >>> import roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on("H100")
@@ -227,11 +227,11 @@ class Deployment:
         return LayerTable(title, layers, calibration=self.calibration)
 
     def time_to_first_token(self, batch=1, prompt=2048):
-        """Return the seconds of a prefill; arrays of any size are computed in blocks.
+        """Return the seconds of a prefill; large arrays are computed in blocks.
 
-        Pipeline stages work on different parts of the batch and prompt at the same time. At best
-        each is always busy, until the last token leaves the first stage and passes through the
-        others by itself.
+        Pipeline stages process different parts of the batch and prompt at the same time. At best,
+        all stages are busy until the last token leaves the first stage. This token then passes
+        through the other stages alone.
         """
         return self._prefill_seconds(*check_lengths(batch=batch, prompt=prompt))
 
@@ -243,7 +243,7 @@ class Deployment:
         return (whole + (stages - 1) * last) / stages
 
     def time_per_token(self, batch=1, context=2048):
-        """Return the seconds of a decode step; arrays of any size are computed in blocks.
+        """Return the seconds of a decode step; large arrays are computed in blocks.
 
         >>> import numpy as np, roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on("H100")
@@ -254,15 +254,15 @@ class Deployment:
         return self._passes.sweep_seconds(self._stage_batch(batch), 1.0, context)
 
     def _stage_batch(self, batch):
-        """Return how many sequences a pipeline stage works on at a time."""
+        """Return the number of sequences that a pipeline stage processes at a time."""
         stages = self.split.pipeline
         return batch if stages == 1 else larger(batch / stages, 1.0)
 
     def generate(self, batch=1, prompt=2048, output=128):
         """Return the Generation of ``output`` tokens for each of ``batch`` prompts.
 
-        The prefill yields the first token. Each further token is a decode step with one more cached
-        token. ``output`` is a whole number or an array of them.
+        The prefill yields the first token. Each further token takes a decode step with one more
+        cached token. ``output`` is a whole number or an array of whole numbers.
         """
         batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
         steps = output - ("prefill_token" not in self._passes.departures)
@@ -274,24 +274,24 @@ class Deployment:
 
     @property
     def shard(self):
-        """The part of the model on each chip, as a Shard."""
+        """Each chip's part of the model, as a Shard."""
         return self._passes.how.shard
 
     @property
     def kv_bytes_per_token(self):
         """Bytes of KV cache per token on each chip, as if no layer had a window.
 
-        With a pipeline, this is the sum over its stages.
+        With a pipeline, this is the sum over all stages.
         """
         return self.model.layers * cached_bytes(self._passes.how)
 
     def memory(self, batch=1, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
-        """Return the Memory that each chip needs at the fullest moment of a generation.
+        """Return the Memory that each chip needs at the peak of a generation.
 
-        Activations are the inputs and outputs of the layer that needs most, and the residual
-        stream. A prefill works on ``chunk`` tokens at a time, as serving engines do, or on all of
-        them with ``chunk=None``. ``reserve`` keeps memory free for the driver, communication and
-        other programs: bytes, or a share of the capacity if below 1 (default: nothing). With a
+        Activations are the residual stream plus the inputs and outputs of the layer that needs the
+        most memory. A prefill processes ``chunk`` tokens at a time, as in serving engines, or all
+        tokens with ``chunk=None``. ``reserve`` is the memory kept free for the driver,
+        communication and other programs: in bytes, or as a share of the capacity if below 1. With a
         pipeline, the Memory describes the fullest stage, assuming equal layers.
         """
         batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
@@ -309,15 +309,15 @@ class Deployment:
     # Inverse questions
 
     def largest_batch(self, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
-        """Return the most sequences that fit in memory: see ``solve.largest_batch``."""
+        """Return the largest batch that fits in memory; see ``solve.largest_batch``."""
         return solve.largest_batch(self, prompt, output, chunk=chunk, reserve=reserve)
 
     def longest_prompt(self, batch=1, output=1, *, chunk=CHUNK, reserve=0.0):
-        """Return the longest prompt that fits in memory: see ``solve.longest_prompt``."""
+        """Return the longest prompt that fits in memory; see ``solve.longest_prompt``."""
         return solve.longest_prompt(self, batch, output, chunk=chunk, reserve=reserve)
 
     def compute_bound_batch(self, context=2048):
-        """Return the smallest compute-bound decode batch: see ``solve.compute_bound_batch``."""
+        """Return the smallest compute-bound decode batch; see ``solve.compute_bound_batch``."""
         return solve.compute_bound_batch(self, context)
 
 
@@ -326,13 +326,13 @@ OPTION_GROUPS = {"precision": Precision, "split": Split, "links": Links}
 
 def refuse_option(name, value):
     """Raise ValueError for an unknown option, suggesting the closest ones."""
-    import difflib  # imported only for an error, to keep imports fast
+    import difflib  # imported only on error, to keep imports fast
 
     options = [field.name for field in fields(Deployment)[2:] if field.init]
     calls = {option: f"{option}={value!r}" for option in options}
     for option, group in OPTION_GROUPS.items():
         if group is Links and type(value) is int:
-            continue  # a whole number is a number of chips, so it belongs to Split
+            continue  # a whole number means a number of chips, which is for Split
         for member in fields(group):
             call = f"{option}=rk.models.{group.__name__}({member.name}={value!r})"
             known = calls.get(member.name)

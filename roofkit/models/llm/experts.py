@@ -1,8 +1,8 @@
 """The cost of a mixture of experts with evenly routed tokens.
 
-Each token visits ``experts_per_token`` different experts. If the experts are spread across
-replicas, a token's vector is sent once to each chip that has one of its experts, and the sum of
-that chip's results is sent back once. ``exchange_tokens`` counts the fewest bytes for this.
+Each token is routed to ``experts_per_token`` different experts. If the experts are spread across
+replicas, a token's vector is sent once to each chip that has any of its experts, and the chip sends
+back the sum of its results once. ``exchange_tokens`` computes the minimum traffic.
 """
 
 import math
@@ -16,7 +16,7 @@ from roofkit.roofline import larger, smaller
 
 
 def plan_experts(planned):
-    """Plan the routed and the shared experts."""
+    """Add the router, the routed experts and any shared expert to a plan."""
     model, split, shard = planned.model, planned.split, planned.shard
     w, fused = planned.widths, planned.how.fused
     layers, d = model.expert_mlps, model.hidden
@@ -37,7 +37,7 @@ def plan_experts(planned):
         planned.mlp(layers, shard.shared_width, "shared_{}", "shared_act", model.mlp_bias,
                     shared=True)  # fmt: skip
     if not fused:
-        # The sum starts from the result of the shared expert.
+        # The sum starts with the result of the shared expert.
         held = shard.experts / model.experts * (split.data if split.exchanges else 1)
         summed = model.experts_per_token * held + (model.shared_width > 0)
         flops = (2 * model.experts_per_token * held + model.shared_gate) * d
@@ -45,7 +45,7 @@ def plan_experts(planned):
 
 
 class _RoutedExperts:
-    """A part of a plan: yields the Operations of the routed experts in a Pass."""
+    """A part of a plan that yields the Operations of the routed experts in a Pass."""
 
     def __init__(self, activation_flops, visiting_here):
         self._activation_flops, self._visiting_here = activation_flops, visiting_here
@@ -53,16 +53,16 @@ class _RoutedExperts:
     def __call__(self, at):
         model, split, shard, w = at.model, at.split, at.shard, at.widths
         layers, d, width = model.expert_mlps, model.hidden, shard.expert_width
-        # The chips with the experts get tokens from all replicas.
+        # Chips with experts receive tokens from all replicas.
         visitors = at.tokens * split.data if split.exchanges else at.tokens
         share = shard.experts / model.experts
         rows = visitors * (model.experts_per_token * share)
-        # A token counts once, however many of this chip's experts it visits.
+        # A token counts once, even if several of its experts are on this chip.
         arrived = visitors * self._visiting_here
         touched = _count_touched(model, shard, visitors)
 
         def routed(name, matrices, d_in, d_out, activations, flops=0.0, on_stream=False):
-            # Each expert's matrices and biases are read if any token visits it.
+            # The matrices and biases of an expert are read if any token uses the expert.
             weights = w.experts * float(matrices * d_in * d_out)
             weights += model.expert_bias * w.stream * matrices * d_out
             flops = 2 * matrices * d_in * d_out * rows + flops
@@ -78,10 +78,10 @@ class _RoutedExperts:
         if split.exchanges:
             yield exchanged("dispatch", w.activations)
         if at.how.fused:
-            # A token's vector is read once for all its experts: either as it arrived, and
-            # normalised again, or as the router wrote it, already normalised. The results are
-            # summed as they are computed: for the chip that sent the token, or onto the residual
-            # stream. A shared expert, if there is one, does that addition.
+            # A token's vector is read once for all its experts on this chip: either as it arrived,
+            # to be normalised again, or already normalised, as the router wrote it. The results are
+            # summed as they are computed, for the chip that sent the token or onto the residual
+            # stream. If there is a shared expert, it does the addition to the stream.
             read = w.activations * arrived
             if not split.exchanges:
                 read = smaller(w.stream * arrived, read + w.activations * at.tokens)
@@ -110,7 +110,7 @@ class _RoutedExperts:
 
 
 def visiting_share(model, held):
-    """Return the share of tokens that visit at least one of ``held`` experts.
+    """Return the share of tokens that use at least one of ``held`` experts.
 
     >>> import roofkit as rk
     >>> round(visiting_share(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
@@ -121,16 +121,16 @@ def visiting_share(model, held):
 
 
 def exchange_tokens(size, model, split, group, inside):
-    """Return the Transfer that sends tokens to experts across replicas; the way back is the same.
+    """Return the Transfer that sends tokens to experts in all replicas; the way back is the same.
 
-    ``size`` is the bytes of the vectors of a replica's tokens, which each of its chips already
-    has; ``inside`` of its chips are in one node of the ``group`` of all replicas. Each node
-    receives one copy of a vector over the cards, and passes it over the links to every other chip
-    that needs it. The results return the same way and are summed where they meet. A router limited
-    to a few groups of experts, like DeepSeek-V3's, sends slightly less than an even one.
+    ``size`` is the bytes of a replica's token vectors, which each of its chips already has.
+    ``inside`` of these chips are in one node of ``group``, the group of all replicas. Each node
+    receives one copy of a vector over the cards, and forwards it over the links to every other chip
+    that needs it. Results return the same way and are summed where they meet. A router limited to a
+    few groups of experts, like DeepSeek-V3's, sends slightly less than an even router.
 
     On a torus with one chip per replica, each vector for a chip in the other half must cross the
-    middle once, which sets a lower bound.
+    middle once. This sets a lower bound.
 
     Source: DeepSeek-AI, "DeepSeek-V3 Technical Report", section 3.2.2.
 
@@ -141,13 +141,13 @@ def exchange_tokens(size, model, split, group, inside):
     Transfer(14 MB over 450 GB/s, 31.1 µs)
     """
     chips = group.per_node
-    near = min(max(chips / inside, 1), split.data)  # replicas that have chips in a node
+    near = min(max(chips / inside, 1), split.data)  # replicas with chips in a node
     away = split.data - near
-    # The chips of a share are neighbours, so a node has as few different experts as possible.
+    # Chips with the same experts are neighbours, so a node has the fewest different experts.
     chip_experts = model.experts // split.expert
     held = chip_experts * max(chips * split.expert // group.n, 1)
     to_chip, to_node = visiting_share(model, chip_experts), visiting_share(model, held)
-    # A vector that came over a card is already on one chip of the node, at best one that needs it.
+    # A vector received over a card is already on one chip of the node, ideally one that needs it.
     arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
     if group.topology == "torus" and split.tensor == 1 and held > 1:
         across = 2 * chips * size * visiting_share(model, held // 2)
@@ -157,8 +157,8 @@ def exchange_tokens(size, model, split, group, inside):
 
 
 def _count_touched(model, shard, visitors):
-    """Return how many experts on this chip at least one token visits."""
-    # Use NumPy's power for plain numbers too, so they round as arrays do.
+    """Return the number of experts on this chip that at least one token uses."""
+    # Use NumPy's power for plain numbers too, so they are rounded like arrays.
     missed = np.power(1 - model.experts_per_token / model.experts, np.atleast_1d(visitors))
     missed = missed if np.ndim(visitors) else float(missed[0])
     return shard.experts * (1 - missed)

@@ -1,13 +1,13 @@
-"""How each family of models names its sizes in a config.json, and the defaults it assumes."""
+"""How each model family names its sizes in a config.json, and the defaults it uses."""
 
 from roofkit.models.llm.model import LLM, Latent
 
 
 def _make_llm(fields, *, activation="silu", tied=False, act="hidden_act", needs=(), **choices):
-    """Return the LLM with the fields that most families share, and with these ``choices``.
+    """Return the LLM from ``choices`` and the fields that most families share.
 
-    ``needs`` names fields that must be in the config, because transformers would otherwise use a
-    default of the family that no config.json shows.
+    ``needs`` names fields that must be in the config. If they were missing, transformers would use
+    a family default that the config does not show.
     """
     for name in needs:
         fields[name]
@@ -29,8 +29,8 @@ def _make_llm(fields, *, activation="silu", tied=False, act="hidden_act", needs=
 def _read_windows(fields, sliding=None):
     """Return the LLM arguments for sliding windows.
 
-    ``layer_types`` in the config lists the layers with a window; without it, the function
-    ``sliding`` tells whether the i-th layer has one.
+    ``layer_types`` in the config lists the kind of every layer. If it is missing, the function
+    ``sliding`` returns whether the i-th layer has a window.
     """
     window, types = fields.size("sliding_window", least=1), fields.list("layer_types", str)
     layers = fields["num_hidden_layers"]
@@ -48,7 +48,7 @@ def _read_windows(fields, sliding=None):
 def _read_optional_windows(fields, sliding=lambda layer, bound: layer >= bound):
     """Return the window arguments of the Qwen families, which need ``use_sliding_window``.
 
-    The windows start at layer ``max_window_layers``, except in the older mixture of experts.
+    Windows start at layer ``max_window_layers``, except in the older mixture-of-experts family.
     """
     bound = fields.size("max_window_layers", 0)
     if not fields.flag("use_sliding_window"):
@@ -58,7 +58,7 @@ def _read_optional_windows(fields, sliding=lambda layer, bound: layer >= bound):
 
 
 def _count_dense_layers(fields):
-    """Return how many blocks keep the dense MLP: those listed, and all but every n-th."""
+    """Return the number of dense blocks: those listed, and all except every n-th block."""
     step = fields.size("decoder_sparse_step", 1, least=1)
     listed = fields.list("mlp_only_layers", int) or []
     layers = range(fields["num_hidden_layers"])
@@ -118,7 +118,7 @@ def _qwen3_moe(fields):
     biases = fields.flag("attention_bias", False)
     fields.expect("use_qk_norm", True, why="queries and keys are normalised")
     width = fields.size("intermediate_size", 0)
-    fields.ignore("layer_types")  # a window applies to every layer
+    fields.ignore("layer_types")  # windows apply to every layer
     return _make_llm(
         fields, needs=["num_key_value_heads", "head_dim"], qkv_bias=biases, out_bias=biases,
         qk_norm="head", **_read_optional_windows(fields, lambda layer, bound: True),
@@ -130,7 +130,7 @@ def _qwen3_moe(fields):
 
 
 def _read_experts(fields):
-    """Return the LLM arguments for experts, one of them shared, in all but the first layers."""
+    """Return the LLM arguments for routed and shared experts after the first, dense layers."""
     fields.ignore("num_nextn_predict_layers", "norm_topk_prob")
     width = fields["moe_intermediate_size"]
     return {
@@ -183,7 +183,7 @@ def _gemma(fields):
 def _gemma2(fields):
     fields.ignore("hidden_act")
     fields.expect("use_bidirectional_attention", False, why="tokens attend backwards")
-    # Published files have the window twice.
+    # Published files give the window under two names.
     window = fields.size("sliding_window")
     fields.expect("sliding_window_size", window, why=f"sliding_window is {window}")
     biases = fields.flag("attention_bias", False)
@@ -310,7 +310,7 @@ FAMILIES = {
     "gpt_oss": _gpt_oss, "phi": _phi, "phi3": _phi3, "olmo2": _olmo2, "granite": _llama,
     "cohere": _cohere, "starcoder2": _starcoder2, "falcon": _falcon, "opt": _opt, "gpt2": _gpt2,
 }  # fmt: skip
-# The values that transformers uses for an absent key, if they differ from the meaning of null.
+# The defaults that transformers uses for absent keys, if they differ from the meaning of null.
 _QWEN = {"sliding_window": 4096, "max_window_layers": 28}
 _DEEPSEEK_V3 = {"kv_lora_rank": 512, "q_lora_rank": 1536, "n_shared_experts": 1,
                 "first_k_dense_replace": 3}  # fmt: skip
@@ -329,7 +329,7 @@ FAMILY_DEFAULTS = {
 # Models that also process images; their text_config describes the language model.
 VISION_FAMILIES = ("gemma3", "mistral3", "llava", "kimi_k25")
 
-# By model_type, the feature of a family that this package doesn't count (apart from vision).
+# Maps each model_type to the feature that this package doesn't count (apart from vision).
 _DELTA = "its linear attention layers (a gated delta net), which keep a state instead of K and V"
 _MAMBA = "its state space layers (Mamba), which keep a state instead of K and V"
 _SPARSE = "its sparse attention, in which an indexer picks the keys that a token attends to"

@@ -1,4 +1,4 @@
-"""A prompt and the tokens after it: how long a whole generation takes."""
+"""The time of a whole generation: a prompt and the tokens after it."""
 
 import math
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from roofkit._units import format_quantity
 from roofkit.models.llm.lengths import format_length
 from roofkit.roofline import larger
 
-# All decode steps of a generation are predicted from this many of them.
+# Number of decode steps from which all steps of a generation are predicted.
 STEPS_SAMPLED = 4
 
 
 @dataclass(frozen=True, repr=False)
 class Generation:
-    """The seconds of a whole generation and its two phases; made by ``Deployment.generate``.
+    """The times of a generation and its two phases, created by ``Deployment.generate``.
 
-    ``time_to_first_token`` is the prefill, and ``decoding`` the ``steps`` decode steps after it.
-    With a calibration, it also has a ``prediction`` of the whole and of each phase.
+    ``time_to_first_token`` is the prefill time, and ``decoding`` the time of ``steps`` decode
+    steps. With a calibration, there is also a ``prediction`` of the whole and of each phase.
 
     >>> import roofkit as rk
     >>> from rooflab.machine import calibrate
@@ -53,7 +53,7 @@ class Generation:
 
     @property
     def memory(self):
-        """The Memory that each chip needs at the end."""
+        """The Memory that each chip needs at the end of the generation."""
         return self.deployment.memory(self.batch, self.prompt, self.output)
 
     @property
@@ -65,7 +65,7 @@ class Generation:
     def prediction(self):
         """The predicted ``time``, as a Prediction; the errors of both phases add up.
 
-        Raises ValueError if the model is served without a calibration.
+        Raises ValueError if the deployment has no calibration.
         """
         return self._sum_predictions([self.predicted_first_token, self.predicted_decoding])
 
@@ -73,7 +73,7 @@ class Generation:
     def predicted_first_token(self):
         """The predicted time to the first token.
 
-        With a pipeline, one part of the batch per stage follows the other through the stages.
+        With a pipeline, the parts of the batch pass through the stages one after another.
         """
         served = self.deployment
         parts = self.batch / served._stage_batch(self.batch)
@@ -82,9 +82,9 @@ class Generation:
 
     @property
     def predicted_decoding(self):
-        """The predicted ``decoding``, from a few steps at equal distances.
+        """The predicted ``decoding`` time, from a few equally spaced steps.
 
-        Each represents the same number of steps, which are assumed to have the same error.
+        Each of them represents the same number of steps, which are assumed to have the same error.
         """
         last = larger(self.steps - 1, 0.0)
         contexts = (
@@ -102,7 +102,7 @@ class Generation:
 
     @property
     def time_per_token(self):
-        """Seconds of an average decode step; NaN if there are no steps."""
+        """Average seconds per decode step; NaN if there are no steps."""
         if np.ndim(self.steps):
             with np.errstate(invalid="ignore"):
                 return self.decoding / self.steps
@@ -110,5 +110,5 @@ class Generation:
 
     @property
     def tokens_per_second(self):
-        """Output tokens of all replicas divided by the whole time."""
+        """Output tokens of all replicas divided by the total time."""
         return self.deployment.split.data * self.batch * self.output / self.time

@@ -1,4 +1,4 @@
-"""The links between chips that serve a model: within a layer, across replicas, between stages."""
+"""The links between a deployment's chips: within a layer, across replicas and between stages."""
 
 from dataclasses import dataclass
 
@@ -9,30 +9,30 @@ from roofkit._units import format_quantity
 from roofkit.models.llm.options import Options
 from roofkit.network import Group
 
-# Topologies to choose from if the table has only the number of a chip's links.
+# Topologies to choose from if the chip table has only the number of links.
 TOPOLOGIES = ("ring", "line", "switch", "all-pairs")
 
 
 @dataclass(frozen=True, repr=False)
 class Links(Options):
-    """How the chips of a deployment are joined, if the table of chips doesn't say.
+    """How the chips of a deployment are connected, if the chip table does not specify it.
 
     Parameters
     ----------
     tensor : Group or topology, optional
-        Joins the chips that share every layer: a Group of ``roofkit.network`` with that many chips,
-        or "ring", "line", "switch" or "all-pairs" (default: the table's links).
+        Connects the chips that share every layer: a ``roofkit.network`` Group of that size, or
+        "ring", "line", "switch" or "all-pairs" (default: the table's links).
     expert : Group or topology, optional
-        Joins the chips of all replicas, if the experts are spread across them.
+        Connects the chips of all replicas, if the experts are spread across replicas.
     pipeline : Group, topology or bytes/s, optional
-        Joins the stages of a pipeline: a Group of the chips of all stages, or the bytes/s one way
-        from a chip to its counterpart in the next stage (default: as ``tensor``).
+        Connects the stages of a pipeline: a Group of the chips of all stages, or the one-way
+        bytes/s from a chip to its counterpart in the next stage (default: same as ``tensor``).
     in_network : bool, optional
-        Whether a switch sums the arrays of an all-reduce (default: if it can).
+        Whether a switch sums the arrays of an all-reduce (default: if the switch supports it).
     with_latency : bool
-        Whether a collective waits for its hops one after another.
+        Whether a collective includes the latency of its hops, one after another.
 
-    Raises ValueError for a value of another type.
+    Raises ValueError for a value of the wrong type.
 
     >>> Links(pipeline=50e9, with_latency=True)
     Links(pipeline=50 GB/s, with_latency=True)

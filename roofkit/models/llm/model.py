@@ -1,4 +1,4 @@
-"""A decoder-only transformer, described by the sizes that decide its costs."""
+"""A decoder-only transformer, described by the sizes that determine its costs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,24 +8,23 @@ from roofkit._tables import wrap_lines
 from roofkit.models.llm.split import Shard, shard
 
 ACTIVATIONS = ("silu", "gelu", "relu")
-# Norms per block: one if attention and MLP run in parallel on the same normalised input, two
-# usually, four if their results are normalised too.
+# Norms per block: usually two; one if attention and MLP run in parallel on the same normalised
+# input; four if their results are also normalised.
 BLOCK_NORMS = (1, 2, 4)
 
 
 @dataclass(frozen=True)
 class Latent:
-    """Multi-head latent attention: K and V of all heads come from one short vector per token.
+    """Multi-head latent attention, which derives all heads' K and V from one vector per token.
 
     kv_rank : int
-        Width of that vector, which is in the cache.
+        Width of this vector, which is cached.
     q_rank : int
-        Width of the vector that queries come from; 0 if they come from the residual stream.
+        Width of the vector that yields the queries; 0 if the residual stream yields them directly.
     nope, value : int
-        Width of the part of a head's key that carries no position, and of a head's value.
+        Width of the part of a head's key without position encoding, and of a head's value.
     rope : int
-        Width of the part of a key that carries the position; all heads share it, and it is cached
-        too.
+        Width of the part of a key with position encoding, shared by all heads and also cached.
 
     Source: DeepSeek-V2, arXiv:2405.04434, section 2.1.
     """
@@ -38,7 +37,7 @@ class Latent:
 
 
 class Parameters(NamedTuple):
-    """Numbers of parameters by the format they are stored in; ``vectors`` are biases and norms."""
+    """Parameter counts by storage format; ``vectors`` are biases and norm parameters."""
 
     matrices: int
     experts: int
@@ -57,9 +56,9 @@ class LLM:
     hidden : int
         Width of the residual stream.
     layers, heads : int
-        Number of blocks, and of query heads in each.
+        Number of blocks, and of query heads per block.
     vocabulary : int
-        Number of token vectors, which is the width of the logits.
+        Number of token vectors, which is also the width of the logits.
     mlp : int
         Width of the dense MLP; 0 if every block is a mixture of experts.
     kv_heads, head_dim : int, optional
@@ -67,48 +66,48 @@ class LLM:
     latent : Latent, optional
         Multi-head latent attention instead of K and V heads.
     gated : bool
-        Whether the MLP has a gate matrix as well as up and down.
+        Whether the MLP has a gate matrix in addition to its up and down matrices.
     activation : "silu", "gelu" or "relu"
         The activation function of the MLP.
     norm, norm_bias : "rms" or "layer", bool
-        The kind of norm. A layer norm has a scale and a shift, or no shift if ``norm_bias=False``.
+        Kind of norm. A layer norm has a scale and a shift, or only a scale if ``norm_bias=False``.
     block_norms : 1, 2 or 4
-        Norms per block. With one, attention and MLP read the same normalised input.
+        Number of norms per block. With one, attention and MLP read the same normalised input.
     parallel : bool
-        Whether attention and MLP run in parallel and their results are added to the residual stream
-        together. This is always so if a block has one norm.
+        Whether attention and MLP run in parallel and add their results to the residual stream
+        together. Always true if blocks have one norm.
     rotary : bool
-        Whether positions are encoded by rotary embedding.
+        Whether positions are encoded with rotary embeddings.
     positions : int
         Number of learned position vectors; 0 for none.
     tied : bool
-        Whether lm_head is the embedding matrix.
+        Whether lm_head shares the embedding matrix.
     qkv_bias, out_bias, mlp_bias, head_bias : bool
-        Whether there are biases in Q, K and V, in attention's output matrix, in the MLP and in
+        Whether there are biases in Q, K and V, in the output matrix of attention, in the MLP and in
         lm_head.
     sinks : bool
-        Whether each head has a learned score that belongs to no key.
+        Whether each head has an attention sink: a learned score without a key.
     qk_norm : "", "head" or "width"
-        Whether queries and keys are normalised, with parameters for one head or for all of them.
+        Whether queries and keys are normalised, with parameters for one head or the full width.
     window, windowed_layers : int, optional
-        The most keys that a token attends to (sliding-window attention), and in how many layers
-        (default: all).
+        Maximum number of keys that a token attends to (sliding-window attention), and the number of
+        layers with this window (default: all).
     experts, experts_per_token, expert_width : int
-        Mixture of experts: their number, how many a token visits, and the width of each.
+        Mixture of experts: number of experts, number used per token, and width of each.
     shared_width, shared_gate : int, bool
-        Width of the expert that every token visits, and whether it has its own gate.
+        Width of the shared expert, which every token uses, and whether it has a gate.
     expert_bias, router_bias : bool
-        Whether the experts have biases, and whether the router does.
+        Whether the experts have biases, and whether the router has one.
     dense_layers : int
-        How many blocks of a mixture of experts keep the dense MLP.
+        Number of blocks with a dense MLP in a mixture-of-experts model.
     context : int, optional
-        The longest sequence that the model was trained for; longer ones are still computed.
+        Longest sequence that the model was trained for. Longer sequences are computed anyway.
     stored : mapping
-        Formats of a quantised checkpoint, which ``on`` uses by default.
+        Formats of a quantised checkpoint, which are the defaults of ``on``.
     source : str
-        Where these sizes come from.
+        Source of these sizes.
 
-    Raises ValueError naming the size that is missing or does not fit.
+    Raises ValueError naming the size that is missing or inconsistent.
 
     >>> tiny = LLM("tiny", hidden=64, layers=2, heads=4, vocabulary=100, mlp=256)
     >>> tiny
@@ -251,19 +250,19 @@ class LLM:
 
     @property
     def norm_vectors(self):
-        """Parameters of a norm per element of its width."""
+        """Norm parameters per element of width."""
         return 2 if self.norm == "layer" and self.norm_bias else 1
 
     @property
     def cached_width(self):
-        """Elements of KV cache per token and layer, if one chip holds the whole cache."""
+        """KV cache elements per token and layer, if one chip has the whole cache."""
         if self.latent:
             return self.latent.kv_rank + self.latent.rope
         return 2 * self.kv_heads * self.head_dim
 
     @property
     def parameters(self):
-        """Number of weights, biases and norm parameters; a tied lm_head counts once.
+        """Number of weights, biases and norm parameters; a tied matrix counts once.
 
         >>> import roofkit as rk
         >>> rk.llm("Llama-2-7B").parameters
@@ -273,16 +272,16 @@ class LLM:
 
     @property
     def active_parameters(self):
-        """Number of parameters used for one token: of the experts, only those that it visits."""
+        """Number of parameters used for one token, counting only the experts that it uses."""
         idle = self.experts - self.experts_per_token
         matrices, biases = self.mlp_parameters(self.expert_width, self.expert_bias)
         return self.parameters - self.expert_mlps * idle * (matrices + biases)
 
     def parameters_by_kind(self, held: Shard | None = None) -> Parameters:
-        """Return the Parameters on a chip, summed over the stages of a pipeline.
+        """Return the Parameters on one chip, summed over the pipeline stages.
 
-        Heads, MLP widths, experts and the vocabulary are split. Every chip has all norms, routers
-        and output biases, and a whole K and V head if there are fewer of them than chips.
+        Heads, MLP widths, experts and the vocabulary are split across chips. Every chip has all
+        norms, routers and output biases, and at least one whole K and V head.
         """
         on = held or shard(self)
         d, norm = self.hidden, self.norm_vectors
@@ -311,14 +310,14 @@ class LLM:
         )
 
     def mlp_parameters(self, width, bias):
-        """Return the numbers of weights and biases of an MLP of this width."""
+        """Return the number of weights and the number of biases in an MLP of this width."""
         if not width:
             return 0, 0
         biases = bias * ((1 + self.gated) * width + self.hidden)
         return (2 + self.gated) * self.hidden * width, biases
 
     def _attention(self, on):
-        """Return the parameters of one layer's attention: in matrices, and in biases and norms."""
+        """Return two parameter counts for one layer's attention: matrices, and biases and norms."""
         d = self.hidden
         if self.latent:
             wide = self.latent
@@ -340,16 +339,16 @@ class LLM:
     def on(self, chip, *, precision=None, split=None, links=None, fused=None, attention="flash",
            on_chip=None, unconfirmed=False, calibration=None, convention="roofkit",
            **unknown):  # fmt: skip
-        """Return the Deployment of this model on a chip or several: see there for the options.
+        """Return the Deployment of this model on one or more chips; see Deployment for the options.
 
-        Raises ValueError for an unknown option, with the closest ones.
+        Raises ValueError for an unknown option and suggests the closest ones.
 
         >>> import roofkit as rk
         >>> served = rk.llm("Llama-2-7B").on(rk.chip("RTX A6000"), convention="llm-viewer")
         >>> round(served.decode(batch=1, context=2048)["q_proj"].attainable / 1e9)
         768
         """
-        # Imported here because a model by itself needs no chips.
+        # Imported here because a model without a deployment needs no chips.
         from roofkit.models.llm.deployment import Deployment, refuse_option
 
         for name, value in unknown.items():
@@ -361,7 +360,7 @@ class LLM:
         )  # fmt: skip
 
     def fewest_chips(self, chip, batch=1, prompt=2048, output=1, **choices):
-        """Return the Deployment on the fewest chips that fit: see ``solve.fewest_chips``."""
+        """Return the Deployment on the fewest chips that fit; see ``solve.fewest_chips``."""
         from roofkit.models.llm.solve import fewest_chips
 
         return fewest_chips(self, chip, batch, prompt, output, **choices)

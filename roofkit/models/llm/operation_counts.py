@@ -1,17 +1,17 @@
-"""Count the operations of a pass over a transformer, as each chip performs them.
+"""Count the operations that each chip performs in a pass over a transformer.
 
-A pass works on ``new`` tokens of each of ``batch`` sequences; the K and V of the ``cached`` tokens
+A pass processes ``new`` tokens of each of ``batch`` sequences. The K and V of the ``cached`` tokens
 before them are in the cache. A prefill has no cached tokens, and a decode step has one new token.
 Chunked prefill, prefix caching and speculative decoding have several of both.
 
-With fusion, the neighbouring matmuls compute the norms, rotations, activations and residual adds,
-and matmuls with the same input are merged. Every serious implementation aims for that, so these
-bytes are a lower bound. Some matmuls with the same input still have separate rows: the queries
-and a parallel MLP, or a router and the shared expert. Then only the first reads the input. If their
-results are added to the residual stream together, only the last reads and writes the stream.
-Without fusion, each operation reads its operands from memory and writes its result.
+With fusion, neighbouring matmuls compute the norms, rotations, activations and residual adds, and
+matmuls with the same input are merged. Every serious implementation aims for this, so the bytes are
+a lower bound. Some matmuls with the same input have separate rows: the queries and a parallel MLP,
+or a router and the shared expert. Only the first of them reads the input. If their results are
+added to the residual stream together, only the last one reads and writes the stream. Without
+fusion, each operation reads its operands from memory and writes its result.
 
-The final norm works only on the tokens that get logits, with or without fusion.
+With or without fusion, the final norm processes only the tokens that get logits.
 """
 
 from typing import Any, NamedTuple
@@ -22,18 +22,18 @@ from roofkit.models.llm.experts import plan_experts
 from roofkit.models.operations import Operation
 from roofkit.roofline import smaller
 
-# FLOPs per element; an exponential, a tanh or an erf counts 1.
+# FLOPs per element; an exponential, a tanh or an erf counts as 1.
 ACTIVATION_FLOPS = {"silu": 3, "gelu": 5, "relu": 1}
 ROTARY_FLOPS = 3  # per element: two products and a sum
 
 
 class CountOptions(NamedTuple):
-    """Everything that a count depends on except the lengths: model, split, formats and kernels.
+    """All inputs of a count except the lengths: model, split, formats and kernels.
 
     ``shard`` is each chip's part of the model, and ``widths`` are bytes per element. ``linear``,
-    ``routed``, ``attends`` and ``head`` are the dtypes in which dense matrices, experts, attention
-    and lm_head multiply. ``rates`` are the ChipRates of the machine, which decide between the two
-    ways to compute latent attention.
+    ``routed``, ``attends`` and ``head`` are the dtypes of multiplications in dense matrices,
+    experts, attention and lm_head. ``rates`` are the ChipRates of the machine, which select the
+    method of latent attention.
     """
 
     model: Any
@@ -50,10 +50,10 @@ class CountOptions(NamedTuple):
 
 
 class PerToken(NamedTuple):
-    """An Operation for one token; all its figures except the weights grow with the tokens.
+    """An Operation for one token; all values except the weights scale with the number of tokens.
 
-    It applies to all tokens of the pass or, with ``last``, to the last one of each sequence. Its
-    kernel has no row count yet, since there is one row per token.
+    The operation processes all tokens of the pass or, with ``last``, the last token of each
+    sequence. Its kernel has no row count yet, because there is one row per token.
     """
 
     operation: Operation
@@ -70,9 +70,9 @@ class PerToken(NamedTuple):
 
 
 class Pass:
-    """A pass over ``new`` tokens of each of ``batch`` sequences, after ``cached`` ones.
+    """A pass over ``new`` tokens of each of ``batch`` sequences, after ``cached`` tokens.
 
-    ``decoding`` is whether exactly one token is new, as a bool or an array of bools.
+    ``decoding`` is a bool or an array of bools: whether there is exactly one new token.
     """
 
     def __init__(self, how, batch, new, cached=0.0, every_logit=False):
@@ -85,7 +85,7 @@ class Pass:
 
 
 def plan_pass(how):
-    """Return the parts of every pass: each a PerToken, or a function from a Pass to Operations."""
+    """Return the parts of a pass: each is a PerToken, or a function from a Pass to Operations."""
     planned = (_FusedPlanner if how.fused else _UnfusedPlanner)(how)
     planned.parts.append(_embed_tokens)
     planned.add_collective("embedding_all_reduce", 1, "all-reduce", how.model.hidden)
@@ -108,7 +108,7 @@ def list_operations(parts, at):
 
 def _embed_tokens(at):
     placed, d, w = at.model.positions > 0, at.model.hidden, at.widths
-    # A chip reads each row of its share at most once.
+    # A chip reads each row of its part of the embedding at most once.
     gathered = smaller(at.tokens / at.split.tensor, float(at.shard.vocabulary))
     if placed:
         gathered = gathered + at.new
@@ -119,7 +119,7 @@ def _embed_tokens(at):
 
 
 class _Planner:
-    """Build a plan part by part; the subclasses differ in what they fuse."""
+    """Base class that builds a plan part by part; subclasses differ in what they fuse."""
 
     def __init__(self, how):
         self.how, self.model, self.widths = how, how.model, how.widths
@@ -131,10 +131,10 @@ class _Planner:
         self, name, count, flops, weights=0.0, activations=0.0, kv=0.0, kernel=(), on_stream=False,
         last=False,
     ):  # fmt: skip
-        """Add an operation in the matrices' format; all figures except the weights are per token.
+        """Add an operation in the matrices' format; all values except the weights are per token.
 
-        ``on_stream``: its activations include the residual stream. ``last``: it works on the same
-        tokens as lm_head.
+        ``on_stream`` means that the activations include the residual stream, and ``last`` that the
+        operation processes the same tokens as lm_head.
         """
         if kernel[:1] == ("matmul",):
             kernel = (*kernel, self.widths.weights)
@@ -143,7 +143,7 @@ class _Planner:
         self.parts.append(PerToken(operation, last))
 
     def add_collective(self, name, count, collective, elements, last=False):
-        """Add a collective among the chips of a layer over ``elements`` elements per token."""
+        """Add a collective over ``elements`` elements per token among the chips of a layer."""
         if self.split.tensor > 1:
             array = self.widths.travel * elements
             operation = Operation(name, count, collective=collective, array=array)
@@ -152,8 +152,8 @@ class _Planner:
     def add_stage_send(self):
         """Add the send of the residual stream from one pipeline stage to the next.
 
-        Each chip sends only its part, to its counterpart: the receiving stage gathers the parts,
-        as the second half of the all-reduce before the send.
+        Each chip sends only its part to its counterpart. The receiving stage gathers the parts,
+        which is the second half of the all-reduce before the send.
         """
         if self.split.pipeline > 1:
             array = self.widths.travel * self.model.hidden / self.split.tensor
@@ -161,14 +161,14 @@ class _Planner:
             self.parts.append(PerToken(Operation("send", count, collective="send", array=array)))
 
     def matrix_cost(self, d_in, d_out, bias=False):
-        """Return a matrix's FLOPs per token and its bytes of weights."""
+        """Return the FLOPs per token and the bytes of weights of a matrix."""
         weights = self.widths.weights * float(d_in * d_out)
         if bias:
             weights += self.widths.stream * float(d_out)
         return 2 * d_in * d_out, weights
 
     def norm(self, elements, width=None):
-        """Return a norm's FLOPs per token and its bytes of parameters."""
+        """Return the FLOPs per token and the bytes of parameters of a norm."""
         parameters = self.model.norm_vectors * (elements if width is None else width)
         return NORM_FLOPS[self.model.norm] * elements, self.widths.stream * float(parameters)
 
@@ -178,7 +178,7 @@ class _Planner:
         return self.norm(wide, 2 * self.model.head_dim if self.model.qk_norm == "head" else wide)
 
     def add_logits(self, flops=0.0, weights=0.0):
-        """Add lm_head on the last token of each sequence, with extra fused FLOPs and weights."""
+        """Add lm_head for the last token of each sequence, plus fused FLOPs and weights."""
         d, vocabulary, w = self.model.hidden, self.shard.vocabulary, self.widths
         weights += w.lm_head * float(d * vocabulary)
         weights += w.stream * float(self.model.head_bias * vocabulary)
@@ -199,7 +199,7 @@ class _Planner:
 
 
 class _UnfusedPlanner(_Planner):
-    """Plan operations that each read their operands from memory and write their results."""
+    """A planner whose operations read their operands from memory and write their results."""
 
     def linear(self, name, count, d_in, d_out, bias=False):
         flops, weights = self.matrix_cost(d_in, d_out, bias)
@@ -213,7 +213,7 @@ class _UnfusedPlanner(_Planner):
                  w.activations * d, w.kv * self.shard.kv_cached, ("matmul", d, kv_dim))  # fmt: skip
 
     def add_norm(self, name, count, written, last=False):
-        """Add a norm of the residual stream's width that writes ``written`` bytes per element."""
+        """Add a norm over the residual stream that writes ``written`` bytes per element."""
         d = self.model.hidden
         self.add(name, count, *self.norm(d), (self.widths.stream + written) * d,
                  kernel=(f"{self.model.norm}_norm", d), on_stream=True, last=last)  # fmt: skip
@@ -288,7 +288,7 @@ class _UnfusedPlanner(_Planner):
         super().add_feed_forward()
         if self.model.block_norms == 4:
             self.add_norm("mlp_post_norm", self.model.layers, self.widths.stream)
-        # The results of a parallel attention and MLP are added to the stream together.
+        # Parallel attention and MLP add their results to the stream together.
         self.add_residual("mlp_add", 2 if self.model.parallel else 1)
 
     def add_ends(self):
@@ -297,10 +297,10 @@ class _UnfusedPlanner(_Planner):
 
 
 class _FusedPlanner(_Planner):
-    """Plan matmuls that also do the elementwise work before and after them."""
+    """A planner whose matmuls also do the elementwise work before and after them."""
 
     def block_norm_cost(self, half):
-        """Return FLOPs per token and bytes of the norms fused into one half of a block."""
+        """Return the FLOPs per token and bytes of the norms fused into one half of a block."""
         times = {1: (1, 0), 2: (1, 1), 4: (2, 2)}[self.model.block_norms][half]
         flops, weights = self.norm(self.model.hidden)
         return times * flops, times * weights
@@ -328,7 +328,7 @@ class _FusedPlanner(_Planner):
 
     @property
     def stream_bytes_read(self):
-        """Bytes of the stream that a block's MLP reads, which a parallel attention has read."""
+        """Bytes of the stream that an MLP reads; 0 if a parallel attention already reads them."""
         return 0.0 if self.model.parallel else self.widths.stream * self.model.hidden
 
     def add_projections(self, flops, weights):

@@ -1,4 +1,4 @@
-"""Time a pass without building its layers, for sweeps over millions of passes."""
+"""Compute the time of a pass without building its layers, for sweeps over millions of passes."""
 
 from typing import NamedTuple
 
@@ -11,9 +11,9 @@ from roofkit.roofline import larger
 class OperationTime(NamedTuple):
     """The seconds of all occurrences of an operation: the larger of two linear functions.
 
-    Computing takes ``compute_per_token`` seconds per token. Moving takes ``weight_seconds`` for the
-    weights plus ``move_per_token`` per token. The tokens are all tokens of the pass or, with
-    ``last``, the last one of each sequence.
+    Computing takes ``compute_per_token`` seconds per token. Moving data takes ``weight_seconds``
+    for the weights plus ``move_per_token`` per token. The tokens are all tokens of the pass or,
+    with ``last``, the last token of each sequence.
     """
 
     compute_per_token: float
@@ -23,7 +23,7 @@ class OperationTime(NamedTuple):
 
 
 class PassTimer:
-    """Adds up the seconds of a plan's parts on the machine that the CountOptions name.
+    """A timer that adds up the seconds of a plan's parts on the machine of the CountOptions.
 
     ``peaks`` maps a dtype to the index of its peak in the ChipRates.
     """
@@ -38,7 +38,7 @@ class PassTimer:
         ]
 
     def seconds(self, batch, new, cached, steps):
-        """Return the seconds of a pass, or of ``steps`` steps along the lengths' last axis."""
+        """Return the seconds of a pass, or of ``steps`` steps along the last axis of lengths."""
         at, other_seconds, linear_seconds = Pass(self._how, batch, new, cached), 0.0, 0.0
         for part in self._parts:
             if type(part) is OperationTime:
@@ -60,7 +60,7 @@ class PassTimer:
         return other_seconds + sum_steps(steps, linear_seconds)
 
     def operation_seconds(self, operation):
-        """Return the seconds of one occurrence of an Operation: its Estimate's lower bound."""
+        """Return the seconds of one occurrence of an Operation: the lower bound of its Estimate."""
         rates = self._rates
         if operation.collective:
             link, egress = rates.link_traffic(operation)
@@ -79,9 +79,9 @@ class PassTimer:
 
 
 def sum_steps(steps, seconds):
-    """Return the seconds of ``steps`` steps together, or ``seconds`` unchanged if steps is 0.
+    """Return the total seconds of ``steps`` steps, or ``seconds`` unchanged if steps is 0.
 
-    The ``seconds`` of a step vary along the last axis, or are the same in all steps.
+    ``seconds`` varies along the last axis, or is the same for all steps.
     """
     if not steps:
         return seconds

@@ -1,4 +1,4 @@
-"""The formats in which a served model stores, multiplies and sends its numbers."""
+"""The formats in which a deployed model stores, multiplies and sends numbers."""
 
 import re
 from dataclasses import dataclass, fields
@@ -7,11 +7,11 @@ from typing import NamedTuple
 from roofkit._inputs import ITEMSIZE, itemsize, pick_16_bit, read_dtype
 from roofkit.models.llm.options import Options
 
-# The dtype of a scale that a group of narrow weights shares, unless one is given.
+# The default dtype of a scale, which a group of narrow weights shares.
 DEFAULT_SCALE = "fp16"
-# Maps each field of weights to the field with its scales.
+# Maps each weight field to the field for its scales.
 SCALE_FIELDS = {"weights": "scales", "experts": "expert_scales"}
-# Well-known names for a dtype together with its scales.
+# Common names for a dtype with scales.
 SCALED_FORMATS = {
     "mxfp8": ("fp8", (32, "fp8")), "mxfp4": ("fp4", (32, "fp8")), "nvfp4": ("fp4", (16, "fp8")),
     "nf4": ("int4", (64, "fp32")), "awq": ("int4", 128), "gptq": ("int4", 128),
@@ -20,7 +20,7 @@ SCALED_FORMATS = {
 
 
 class Widths(NamedTuple):
-    """Bytes per element of each kind; a weight's include its share of a scale."""
+    """Bytes per element of each kind; for weights, including their share of a scale."""
 
     weights: float
     experts: float
@@ -34,34 +34,34 @@ class Widths(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Precision(Options):
-    """The formats of a served model, as dtype names.
+    """The formats of a deployed model, as dtype names.
 
     Parameters
     ----------
     weights, experts : str, optional
-        Format of the matrices of attention and MLPs, and of routed experts' matrices (default: as
+        Formats of the matrices of attention and MLPs, and of the routed experts (default: same as
         ``weights``).
     activations : str, optional
-        Format of the inputs of these matrices; "fp8" means that the inputs are quantised.
+        Format of the inputs to these matrices; "fp8" means that the inputs are quantised.
     stream : str, optional
-        Format of the residual stream, everything computed between matrices, biases and norms.
+        Format of the residual stream, biases, norms and everything computed between matrices.
     kv : str, optional
-        Format of the KV cache (default: as ``stream``).
+        Format of the KV cache (default: same as ``stream``).
     travel : str, optional
-        Format of the arrays that chips send each other (default: as ``stream``).
+        Format of the arrays sent between chips (default: same as ``stream``).
     embedding, lm_head : str, optional
-        Formats of these two matrices, which most quantised models leave at 16 bits (default: as
+        Formats of these two matrices, which most quantised models keep at 16 bits (default: same as
         ``stream``).
     scales, expert_scales : int, or (int, str), optional
-        How many weights (or experts' weights) narrower than 16 bits share a scale, and optionally
-        the dtype of the scale (default: fp16). 0 means that there are no scales.
+        Number of weights (or expert weights) narrower than 16 bits that share a scale, optionally
+        with the dtype of the scale (default: fp16). 0 means that there are no scales.
 
-    A field that is None follows the model's checkpoint, or is 16 bits wide if the checkpoint
-    doesn't say. In the ``precision`` of a Deployment no field is None.
+    A field that is None uses the checkpoint's format, or 16 bits if the checkpoint does not specify
+    a format. In the ``precision`` of a Deployment, no field is None.
 
-    A matrix runs at the peak of the wider of its two operands, since the narrower one is widened
-    before multiplication: int8 weights with bf16 activations run at the bf16 peak, and with int8
-    activations at the int8 peak. Raises ValueError for an unknown format.
+    A matmul runs at the peak of its wider operand, because the narrower operand is widened before
+    multiplication. With int8 weights, bf16 activations run at the bf16 peak, and int8 activations
+    at the int8 peak. Raises ValueError for an unknown format.
 
     >>> import roofkit as rk
     >>> four_bits = Precision(weights="int4", scales=128)
@@ -102,22 +102,22 @@ class Precision(Options):
 
     @property
     def linear(self):
-        """The dtype in which the matrices of attention and MLPs multiply."""
+        """The dtype of multiplications in attention and MLP matrices."""
         return wider_dtype(self.activations, self.weights)
 
     @property
     def routed(self):
-        """The dtype in which the matrices of experts multiply."""
+        """The dtype of multiplications in expert matrices."""
         return wider_dtype(self.activations, self.experts)
 
     @property
     def attention(self):
-        """The dtype in which queries and keys multiply: narrow if both inputs and cache are."""
+        """The dtype of query-key products: narrow if both the inputs and the cache are narrow."""
         return self.kv if self.kv == self.activations else wider_dtype(self.stream, self.kv)
 
     @property
     def head(self):
-        """The dtype in which lm_head multiplies."""
+        """The dtype of multiplications in lm_head."""
         return wider_dtype(self.stream, self.lm_head)
 
     def __str__(self):
@@ -126,7 +126,7 @@ class Precision(Options):
 
     @property
     def unusual_formats(self):
-        """Texts of the fields that ``str`` leaves out and that differ from their defaults."""
+        """Texts for non-default fields that ``str`` leaves out."""
         usual = {"stream": pick_16_bit([self.stream], "bf16"), "travel": self.stream,
                  "embedding": self.stream, "lm_head": self.stream, "scales": 0,
                  "expert_scales": self.scales}  # fmt: skip
@@ -139,13 +139,13 @@ class Precision(Options):
 def settle_precision(given, model, peaks, *, one_format=False):
     """Return the Precision ``given`` with every None filled in, for chips with these ``peaks``.
 
-    An open field follows the model's checkpoint. If the checkpoint doesn't say, it follows from
-    the other fields: the 16-bit format is one that was given, or the chips' own; the stream has 16
-    bits, or the width of wider activations; the KV cache, the arrays sent, the embedding and
-    lm_head follow the stream; the experts follow the weights. With ``one_format`` the stream
+    A None field takes the format in the model's checkpoint. If the checkpoint has none, the default
+    depends on the other fields. The 16-bit format is a given one, or the chips' own. The stream has
+    16 bits, or the width of wider activations. The KV cache, the arrays sent, the embedding and
+    lm_head follow the stream, and the experts follow the weights. With ``one_format``, the stream
     follows the activations, and the embedding and lm_head follow the weights.
 
-    Raises ValueError if the embedding and lm_head are one matrix but have different formats.
+    Raises ValueError if the embedding and lm_head are tied but have different formats.
     """
     formats = _take_stored_formats(
         {field.name: getattr(given, field.name) for field in fields(given)}, model
@@ -172,8 +172,8 @@ def settle_precision(given, model, peaks, *, one_format=False):
 def _take_stored_formats(given, model):
     """Return the formats ``given`` by name, with each None replaced by the checkpoint's format.
 
-    A given format replaces only that field. The stored scales, and the stored activations that
-    go with the weights, don't apply if the matrices have another format than in the checkpoint.
+    A given format replaces only its own field. The stored scales, and the stored activation format
+    that belongs to the weights, do not apply if the matrices' format differs from the checkpoint's.
     """
     stored = model.stored
     formats = {name: stored.get(name) if dtype is None else dtype for name, dtype in given.items()}
@@ -194,7 +194,7 @@ def _take_stored_formats(given, model):
 
 
 def _fill_in_formats(peaks, formats):
-    """Return the Precision of these formats by name; those that are None follow from the others."""
+    """Return the Precision of these formats, with None replaced by defaults from the others."""
     main_formats = {
         name: formats.get(name) and read_format(formats[name], name)
         for name in ("stream", "activations", "weights", "kv")
@@ -214,7 +214,7 @@ def _fill_in_formats(peaks, formats):
 
 
 def read_format(dtype, name):
-    """Return the short name of a format; ValueError if unknown, or if it includes scales."""
+    """Return a format's short name; raises ValueError if unknown, or if it includes scales."""
     key = re.sub(r"[\s_-]", "", dtype.casefold()) if isinstance(dtype, str) else ""
     if key in SCALED_FORMATS:
         plain, scales = SCALED_FORMATS[key]
@@ -244,7 +244,7 @@ def scale_bytes(scales, name):
 
 
 def wider_dtype(first, second):
-    """Return the dtype in which two operands multiply: the wider; ValueError if neither is."""
+    """Return the wider of two operands' dtypes; raises ValueError if neither is wider."""
     if first == second:
         return first
     widths = itemsize(first), itemsize(second)

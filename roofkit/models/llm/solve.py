@@ -1,6 +1,6 @@
 """Inverse questions: the largest batch, the longest prompt, the fewest chips, the lowest price.
 
-Lengths and batches are found by bisection, since memory and time only grow with them.
+Lengths and batches are found by bisection, because memory and time only increase with them.
 """
 
 import math
@@ -17,17 +17,17 @@ from roofkit.hardware import chip as chip_of
 from roofkit.models.llm.options import check_options
 from roofkit.models.llm.split import Split, shard
 
-# The searches stop at this many sequences or tokens, and at this many chips.
+# Searches stop at this number of sequences or tokens, and at this number of chips.
 LARGEST_COUNT, LARGEST_CHIPS = 1 << 40, 1 << 12
-# A batch is large enough once it gives this share of the highest possible tokens/s: a larger one
-# hardly makes a token cheaper.
+# A batch is large enough if it reaches this share of the highest possible tokens/s. A larger batch
+# hardly makes tokens cheaper.
 ENOUGH_SPEED = 0.99
 
 
 def largest_batch(served, prompt=2048, output=1, **room) -> int:
-    """Return the most sequences whose generation fits in memory; 0 if not even one fits.
+    """Return the largest number of sequences whose generations fit in memory; 0 if none fits.
 
-    ``room`` takes ``chunk`` and ``reserve``, as ``Deployment.memory`` does. Raises ValueError if
+    ``room`` accepts ``chunk`` and ``reserve``, as in ``Deployment.memory``. Raises ValueError if
     the chip's capacity is unknown.
 
     >>> import roofkit as rk
@@ -40,11 +40,11 @@ def largest_batch(served, prompt=2048, output=1, **room) -> int:
 
 
 def longest_prompt(served, batch=1, output=1, **room) -> int | float:
-    """Return the longest prompt that fits in memory for each of ``batch`` sequences; 0 if none.
+    """Return the longest prompt for which ``batch`` sequences fit in memory; 0 if none fits.
 
-    The answer is infinity if no length fills the memory, as with windows in all layers. It may
-    exceed the context that the model was trained for. Raises ValueError if the chip's capacity is
-    unknown.
+    The result is infinity if no length fills the memory, for example with windows in all layers. It
+    may exceed the context that the model was trained for. Raises ValueError if the chip's capacity
+    is unknown.
     """
     _check_capacity(served)
     _check_single(batch=batch, output=output)
@@ -55,15 +55,15 @@ def longest_prompt(served, batch=1, output=1, **room) -> int | float:
 def compute_bound_batch(served, context=2048) -> int | None:
     """Return the smallest decode batch at which most of the weights are compute-bound, or None.
 
-    Each layer counts by the bytes of weights on a chip, even if a step reads only some of
-    them. The embedding doesn't count, since a step only picks rows from it.
+    Layers are weighted by their bytes of weights on a chip, even if a step reads only some of them.
+    The embedding is excluded, because a step reads only a few of its rows.
 
     >>> import roofkit as rk
     >>> compute_bound_batch(rk.llm("Llama-2-7B").on("TPU v5e"))
     261
     """
     _check_single(context=context)
-    # A step for as many sequences as this visits every expert.
+    # A step with this many sequences uses every expert.
     held = {
         layer.name: layer.count * layer.weights
         for layer in served.decode(LARGEST_COUNT, context) if layer.name != "embedding"
@@ -79,11 +79,11 @@ def compute_bound_batch(served, context=2048) -> int | None:
 
 
 def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **choices):
-    """Return the Deployment on the fewest tensor-parallel chips that can hold a generation.
+    """Return the Deployment with the fewest tensor-parallel chips that fit a generation in memory.
 
-    ``split`` gives every other kind of parallelism; the other ``choices`` are those of ``LLM.on``
-    and ``Deployment.memory``. Skips counts that don't divide the model. Raises ValueError if no
-    count fits, saying how much memory the largest one lacks and why no larger one is possible.
+    ``split`` sets all other kinds of parallelism. ``choices`` are further arguments of ``LLM.on``
+    and ``Deployment.memory``. Skips chip counts that cannot split the model. If none fits, raises
+    ValueError saying how much memory the largest one lacks and why no larger one is possible.
 
     >>> import roofkit as rk
     >>> fewest_chips(rk.llm("Llama-2-70B"), "H100", batch=16).split.chips
@@ -108,7 +108,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
         try:
             served = model.on(chip, split=ways, **choices)
         except ValueError as error:
-            if not lacking:  # the other choices are wrong for any count
+            if not lacking:  # the other choices are invalid for any count
                 raise
             refused = refused or str(error)
             continue
@@ -128,12 +128,12 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
 class Point:
     """A deployment that always runs ``batch`` sequences on each replica, with its speed and price.
 
-    ``time_to_first_token`` is the prefill of one prompt and ``time_per_token`` the time from one
-    token to the next, both in seconds. ``replicas`` is how many such deployments carry the load
-    (one without a load), and ``tokens_per_second`` the most that they produce together.
-    ``price_per_hour`` is the price of all their chips; ``price`` is per token of the load or,
-    without a load, per token produced. Both are in the currency of the prices given. Without
-    prices, ``price_per_hour`` counts chip-hours and ``price`` chip-seconds.
+    ``time_to_first_token`` is the prefill time of one prompt and ``time_per_token`` the time
+    between tokens, both in seconds. ``replicas`` is the number of such deployments that serve the
+    load (1 without a load), and ``tokens_per_second`` their maximum total output.
+    ``price_per_hour`` is the price of all their chips. ``price`` is per token of the load or,
+    without a load, per token produced. Both use the currency of the given prices. Without prices,
+    ``price_per_hour`` is in chip-hours and ``price`` in chip-seconds.
     """
 
     deployment: Any
@@ -166,24 +166,24 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
 
     Parameters
     ----------
-    deployments : a Deployment or several, each on one kind of chip
+    deployments : one Deployment or several, each on one kind of chip
     first_token, per_token : seconds, optional
-        The longest time to the first token, and the longest average time per further token.
+        Limits for the time to the first token and the average time per further token.
     tokens_per_second : float, optional
-        The whole load, in output tokens per second over all users. Replicas of a deployment are
-        added until they carry it.
+        The total load of all users, in output tokens per second. Replicas of a deployment are added
+        until they can serve it.
     prices : mapping of chip name to price of a chip-hour, optional
     room : ``chunk`` and ``reserve``, as for ``Deployment.memory``
 
-    When a sequence ends, another takes its place (continuous batching). A prompt doesn't wait for
-    the prefill of others, but between its tokens a sequence waits for the prefill of every new one.
+    When a sequence ends, another starts (continuous batching). A prompt does not wait for the
+    prefill of others, but running sequences wait between tokens while a new prompt is prefilled.
 
-    Sequences in a batch share the weights that a step reads. Beyond some batch, computing or the
-    KV cache takes all the time, and a larger batch only makes tokens slower. So each deployment
-    uses the smallest batch that is about as cheap as any larger one: with a load, the smallest
-    batch that carries it on the fewest replicas; without one, the smallest batch that gives 99% of
-    the tokens/s of the largest. Ties in price go to the shorter time per token. All times are at
-    best. Raises ValueError if nothing meets the limits, or if a chip has no price.
+    Sequences in a batch share the weights that a step reads. Beyond some batch, computing or the KV
+    cache takes all the time, and larger batches only make tokens slower. So each deployment uses
+    the smallest batch that is about as cheap as any larger one. With a load, it is the smallest
+    batch that serves the load on the fewest replicas. Without a load, it is the smallest batch with
+    99% of the tokens/s of the largest. If prices are equal, the shorter time per token wins. All
+    times are best-case. Raises ValueError if nothing meets the limits or a chip has no price.
 
     >>> import roofkit as rk
     >>> llama = rk.llm("Llama-3-8B")
@@ -226,7 +226,7 @@ def _best_point(served, prompt, output, limits, load, prices, room):
         return None
 
     def per_token(run):
-        # From one token to the next, every other sequence is prefilled once on average.
+        # While a sequence decodes, every other sequence is prefilled once on average.
         return (run.time - first) / run.steps if run.steps else math.nan
 
     def meets(batch):
@@ -255,7 +255,7 @@ def _best_point(served, prompt, output, limits, load, prices, room):
 
 
 def _chip_name_in_table(name):
-    """Return the table's name for a chip; a name not in the table is the user's own chip."""
+    """Return the table's name for a chip, or an unknown name (the user's own chip) unchanged."""
     try:
         return chip_of(name).name
     except ValueError:
@@ -293,7 +293,7 @@ def _check_single(**lengths):
 def _find_last(holds: Callable[[int], bool]) -> int:
     """Return the largest number up to LARGEST_COUNT for which ``holds`` is true; 0 if none.
 
-    ``holds`` must be true up to some number and false from there on.
+    ``holds`` must be true up to some number and false for all larger numbers.
     """
     low, high = 0, 1
     while high <= LARGEST_COUNT and holds(high):

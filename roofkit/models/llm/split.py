@@ -1,4 +1,4 @@
-"""How a model is spread over chips, and the part of it on each chip."""
+"""How a model is split across chips, and each chip's part of it."""
 
 import math
 import operator
@@ -10,29 +10,29 @@ from roofkit.models.llm.options import Options
 
 @dataclass(frozen=True, repr=False)
 class Split(Options):
-    """How a model is spread over chips.
+    """How a model is split across chips.
 
     Parameters
     ----------
     tensor : int
-        Chips that share every layer (tensor parallelism). Heads, MLP widths and the vocabulary are
-        split among them, with an all-reduce after attention, MLP and embedding, and an all-gather
-        of the logits.
+        Number of chips that share every layer (tensor parallelism). Heads, MLP widths and the
+        vocabulary are split among them, with an all-reduce after attention, MLP and embedding, and
+        an all-gather of the logits.
     pipeline : int
-        Stages that divide the layers (pipeline parallelism). The batch is divided into as many
-        parts.
+        Number of stages that the layers are divided into (pipeline parallelism). The batch is
+        divided into the same number of parts.
     data : int
-        Replicas that serve separate sequences (data parallelism).
+        Number of replicas that serve separate sequences (data parallelism).
     expert : int
-        Shares that divide the experts of a layer (expert parallelism). If several chips have the
-        same share, they split the width of its experts. If ``expert`` divides ``tensor``, every
-        replica holds all experts and sends no tokens to others: with 8 shares, 2 replicas of 8
-        chips have one share on each chip. Otherwise the shares are spread across the replicas,
-        which exchange tokens: the same 16 chips with 16 shares.
+        Number of shares that a layer's experts are divided into (expert parallelism). Chips with
+        the same share split the width of its experts. If ``expert`` divides ``tensor``, every
+        replica has all experts and sends no tokens to others. For example, with 8 shares on 2
+        replicas of 8 chips, each chip has one share. Otherwise, as with 16 shares on these 16
+        chips, the shares are spread across the replicas, which exchange tokens.
     kv_heads : "replicated" or "split"
-        What to do if ``tensor`` is more than the KV heads: copy each head to several chips, or
-        split its cache among them by tokens. The queries and partial results that chips with a
-        split head send each other are not counted.
+        What to do if there are fewer KV heads than ``tensor``: copy each head to several chips, or
+        split its cache among them by tokens. The queries and partial results exchanged by chips
+        that share a split head are not counted.
 
     Raises ValueError for a count that isn't a whole number of at least 1.
 
@@ -71,10 +71,10 @@ class Split(Options):
 
 
 class Shard(NamedTuple):
-    """The part of a split model on each chip: heads, experts, and widths in elements.
+    """Each chip's part of a split model: heads, experts, and widths in elements.
 
     ``q_dim`` and ``kv_dim`` are the widths of the queries and of K (or V), ``kv_cached`` is the
-    width of K in the cache, and ``o_dim`` the width of the input of o_proj.
+    width of K in the cache, and ``o_dim`` is the input width of o_proj.
     """
 
     heads: int
@@ -90,9 +90,9 @@ class Shard(NamedTuple):
 
 
 def shard(model, split=None):
-    """Return the Shard of a model on each chip with this Split (default: the whole model).
+    """Return each chip's Shard of a model with this Split (default: the whole model).
 
-    Raises ValueError if heads, an MLP, experts or layers cannot be split among so many chips.
+    Raises ValueError if heads, an MLP, experts or layers cannot be split this way.
 
     >>> from roofkit.models.llm.configs import llm
     >>> shard(llm("Llama-2-70B"), Split(tensor=8)).q_dim
