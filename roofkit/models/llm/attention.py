@@ -1,7 +1,7 @@
-"""The cost of attention: the pairs of query and key it multiplies, and the bytes it reads.
+"""The cost of attention: the (query, key) pairs multiplied and the bytes read.
 
-A pass works on ``new`` tokens after ``cached`` ones. The i-th new token attends to cached + i keys,
-or to the last ``window`` of them.
+A pass processes ``new`` tokens after ``cached`` tokens. The i-th new token attends to cached + i
+keys, or to the last ``window`` keys.
 """
 
 import numpy as np
@@ -12,7 +12,7 @@ from roofkit.roofline import larger, smaller
 
 
 def attend(at):
-    """Yield the Operations in which the queries of a Pass attend to the cache."""
+    """Yield the Operations of attention in a Pass."""
     if at.model.latent:
         yield from _latent_attention(at)
         return
@@ -24,7 +24,7 @@ def attend(at):
 
 
 def count_pairs(new, cached, window=None):
-    """Return how many pairs of a new token and a key that it attends to a sequence has.
+    """Return the number of (new token, attended key) pairs in a sequence.
 
     >>> count_pairs(4.0, 0.0), count_pairs(1.0, 99.0), count_pairs(4.0, 0.0, window=2)
     (10.0, 100.0, 7.0)
@@ -39,7 +39,7 @@ def count_pairs(new, cached, window=None):
 
 
 def count_keys_read(new, cached, window=None):
-    """Return how many keys at least one new token of a sequence attends to.
+    """Return the number of keys in a sequence that at least one new token attends to.
 
     >>> count_keys_read(4.0, 100.0), count_keys_read(4.0, 100.0, window=16)
     (104.0, 19.0)
@@ -49,10 +49,10 @@ def count_keys_read(new, cached, window=None):
 
 
 def count_keys_streamed(new, cached, blocks, window=None):
-    """Return how many keys are read from memory if the query rows are computed in ``blocks``.
+    """Return the number of keys read from memory if query rows are computed in ``blocks``.
 
-    Each block reads the keys that its own tokens attend to: from the start of its first token's
-    window up to its last token.
+    Each block reads the keys that its own tokens attend to, from the start of the first token's
+    window to the last token.
 
     >>> count_keys_streamed(8.0, 0.0, 1.0), count_keys_streamed(8.0, 0.0, 2.0)
     (8.0, 12.0)
@@ -63,8 +63,8 @@ def count_keys_streamed(new, cached, blocks, window=None):
     streamed = blocks * cached + rows * _triangular_number(blocks)
     if window is None:
         return streamed
-    # From the block ``first`` on, blocks start so late that the earliest keys are outside the
-    # window, so they don't read those.
+    # From block ``first`` on, the earliest keys are outside a block's window, so the block doesn't
+    # read them.
     before = window - 1 - cached
     first = smaller(larger(before // rows + 1, 0.0), blocks)
     rows_outside = rows * (_triangular_number(blocks - 1) - _triangular_number(first - 1))
@@ -72,7 +72,7 @@ def count_keys_streamed(new, cached, blocks, window=None):
 
 
 def _attention_kinds(model):
-    """Yield name prefix, number of layers and window (or None) of each kind of attention."""
+    """Yield the name prefix, number of layers and window (or None) of each kind of attention."""
     windowed = model.window_layers
     if windowed < model.layers:
         yield "", model.layers - windowed, None
@@ -97,10 +97,10 @@ def _flash_attention(at, name, layers, window):
 
 
 def _count_keys_crossing(at, group, row, window=None):
-    """Return how many keys of a sequence are read: once, or again for each block of query rows.
+    """Return the number of keys read per sequence, counting repeated reads by query blocks.
 
-    Keys are read once if those needed at a time fit on the chip, or if only one token is new.
-    Otherwise the Q, K, V and output of a block each get a quarter of the on-chip memory. ``group``
+    Keys are read once if the keys needed at a time fit on the chip, or if only one token is new.
+    Otherwise, the Q, K, V and output of a block each get a quarter of the on-chip memory. ``group``
     query rows of ``row`` bytes each share a key.
     """
     new, cached, on_chip = at.new, at.cached, at.how.rates.on_chip
@@ -138,11 +138,11 @@ def _sink_bytes(at, heads):
 
 
 def _latent_attention(at):
-    """Yield the Operations of attention whose heads share one latent vector per token.
+    """Yield the Operations of latent attention, where heads share one latent vector per token.
 
-    There are two ways: expand the vectors into K and V of each head, or project queries into the
-    latent space and results back (absorption), which takes more FLOPs per pair but none per key.
-    The faster way on the machine is used. With fusion, the intermediate arrays stay on the chip.
+    There are two methods: expand the vectors into K and V of each head, or project queries into the
+    latent space and results back (absorption). Absorption takes more FLOPs per pair but none per
+    key. The faster method is used. With fusion, the intermediate arrays stay on the chip.
     """
     w, wide, rates = at.widths, at.model.latent, at.how.rates
     unfused = at.how.attention == "unfused"

@@ -1,4 +1,4 @@
-"""The speeds and sizes that a deployment takes from its chips and their links."""
+"""The speeds and memory sizes of a deployment's chips and links."""
 
 import functools
 import math
@@ -12,9 +12,9 @@ from roofkit.network import Group, all_gather, all_reduce, all_to_all, group
 from roofkit.network.sharding import group_sizes
 from roofkit.roofline import larger
 
-# On-chip bytes if no figure is known. It is finite because infinity // x is NaN.
+# On-chip bytes if the size is unknown. Finite, because infinity // x is NaN.
 UNLIMITED = 1e300
-# An array of this many bytes is so small that only the hops take time.
+# Bytes of an array so small that only the hops take time.
 TINY_ARRAY = float(np.finfo(float).tiny)
 
 
@@ -23,9 +23,9 @@ class ChipRates(NamedTuple):
 
     ``linear``, ``routed``, ``attends`` and ``head`` are the peaks in FLOP/s for dense matrices,
     experts, attention and lm_head. ``bandwidth`` (bytes/s) and ``capacity`` (bytes) describe
-    the memory, and ``on_chip`` is the bytes on the chip. Each collective has three figures: the
-    bytes/s that leave a chip, the bytes that leave it per byte of the array (``share``), and the
-    bytes that could leave it during the latency of the hops (``wait``).
+    the memory, and ``on_chip`` is the bytes of on-chip memory. Each collective has three values:
+    the bytes/s that a chip sends, the bytes that it sends per byte of the array (``share``), and
+    the bytes that it could send during the latency of the hops (``wait``).
     """
 
     linear: Any
@@ -52,7 +52,7 @@ class ChipRates(NamedTuple):
     def of_deployment(cls, served, chips, dtypes):
         """Return the rates of a Deployment on these chips, with the peaks of four dtypes.
 
-        They are arrays along the chips if the deployment was given a list of chips.
+        The rates are arrays along the chips if the deployment has a list of chips.
         """
         roof = functools.partial(Chip.roofline, unconfirmed=served.unconfirmed)
         figures = (
@@ -73,7 +73,7 @@ class ChipRates(NamedTuple):
         )  # fmt: skip
 
     def link_traffic(self, operation):
-        """Return the bytes that leave a chip for an Operation, and their speed in bytes/s."""
+        """Return the bytes that a chip sends for an Operation, and the link speed in bytes/s."""
         if not operation.collective:
             return 0.0, 0.0
         egress, share, wait = self[COLLECTIVE_PLACES[operation.collective] :][:3]
@@ -100,7 +100,7 @@ def find_groups(served, chip):
 
 
 def _collective_figures(served, chip):
-    """Return egress, share and wait of each collective among chips of one kind, as a flat list."""
+    """Return the egress, share and wait of each collective on one kind of chip, as a flat list."""
     groups, rates, links = find_groups(served, chip), [NO_COLLECTIVE] * 4, served.links
     layer, everyone = groups.get("all-reduce"), groups.get("exchange")
     if layer is not None:
@@ -118,7 +118,7 @@ def _collective_figures(served, chip):
 
 
 def _join_chips(link, chip, chips, name):
-    """Return the Group of ``chips`` chips over a Group or topology, or over the table's links."""
+    """Return a Group of ``chips`` chips that uses the given link, or else the table's links."""
     known = chip.interconnect and chip.interconnect.topology
     if isinstance(link, str) and known:
         raise ValueError(
@@ -140,20 +140,20 @@ def _join_chips(link, chip, chips, name):
 
 
 def _collective_rate(moved, hopping, links):
-    """Return egress, share and wait of a collective.
+    """Return the egress, share and wait of a collective.
 
-    The Transfer ``moved`` is what it moves for an array of one byte; its hops are those of the
-    function ``hopping``.
+    ``moved`` is the collective's Transfer for an array of one byte, and ``hopping`` is the function
+    that counts the hops.
     """
     joined = moved.group
     wait = hopping(TINY_ARRAY, joined, with_latency=True).bytes if links.with_latency else 0.0
-    # Over several nodes, count the bytes that the links could carry during the slower level.
+    # Across nodes, count the bytes that the links could move in the time of the slower level.
     share = moved.bytes if joined.card is None else moved.seconds * joined.egress
     return joined.egress, share, wait
 
 
 def _stage_rate(split, links, chip):
-    """Return average egress, share and wait of a send to the same chip of the next stage."""
+    """Return the average egress, share and wait of a send to the counterpart in the next stage."""
     joined, needed = links.tensor, split.tensor * split.pipeline
     if links.pipeline is not None:
         joined = links.pipeline
@@ -177,7 +177,7 @@ def _stage_rate(split, links, chip):
 
 
 def _most_chips(joined, chip):
-    """Return the most chips that a Group or the table joins; a given topology has no limit."""
+    """Return the most chips that a Group or the table connects; infinity for a topology."""
     if isinstance(joined, Group):
         return joined.n
     return math.inf if joined is not None else group_sizes(chip)[-1]

@@ -1,4 +1,4 @@
-"""Read a config.json field by field, and refuse one that is missing or was never read."""
+"""Read a config.json field by field, and reject missing or unread fields."""
 
 import re
 
@@ -6,8 +6,8 @@ ACTIVATIONS = {
     "silu": "silu", "swish": "silu", "swiglu": "silu", "gelu": "gelu", "gelu_new": "gelu",
     "gelu_fast": "gelu", "gelu_pytorch_tanh": "gelu", "relu": "relu",
 }  # fmt: skip
-# A field with a costly word in its name may change the model's shape, so it must not be ignored
-# silently. A harmless word in the same name means that the field changes no cost.
+# A field with a costly word in its name may change the model's shape, so it must not be silently
+# ignored. A harmless word in the same name means that the field changes no cost.
 COSTLY_WORDS = re.compile(
     r"lora|experts?|moe|latent|windows?|bias(es)?|(layer)?norms?|vision|audio|mamba|ssm|conv|sparse"
     r"|alibi|bits|mlps?|ffn|heads?|tied?|pattern|layers?|inner|proj|parallel|gated?|glu|adapters?"
@@ -20,10 +20,10 @@ HARMLESS_WORDS = re.compile(
 
 
 class ConfigFields:
-    """The fields of a config; remembers which ones were read.
+    """The fields of a config, and a record of which fields were read.
 
-    ``usual`` has the family's defaults for absent keys. A null key is not absent: its value
-    means that the model doesn't have the feature.
+    ``usual`` has the family's defaults for absent keys. A null key is not absent: null means that
+    the model does not have the feature.
     """
 
     def __init__(self, config, name, source, usual):
@@ -79,7 +79,7 @@ class ConfigFields:
         raise ValueError(f"{self.name}: {field}={value!r} is not modelled: {why}")
 
     def expect(self, field, *values, why):
-        """Refuse a field with any value other than these; a missing field has the first one."""
+        """Reject a field with any other value than these; a missing field has the first value."""
         value = self.get(field, values[0])
         if value not in values:
             self.refuse(field, value, why)
@@ -91,13 +91,13 @@ class ConfigFields:
         return ACTIVATIONS[function]
 
     def ignore(self, *names):
-        """Mark these fields as read: in this family they change no cost."""
+        """Mark fields as read, because they change no cost in this family."""
         self._read.update(names)
 
     def refuse_unread(self, model):
         """Raise ValueError for an unread field whose name suggests a cost that is not counted.
 
-        A false field matters only if the ``model`` has the feature that it denies.
+        A false field matters only if the ``model`` has the feature that the field turns off.
         """
         biases = model.qkv_bias or model.mlp_bias or model.norm_vectors == 2
         features = {"bias": biases, "gated": model.gated, "gate": model.gated, "glu": model.gated,

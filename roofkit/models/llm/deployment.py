@@ -286,7 +286,7 @@ class Deployment:
         return self.model.layers * cached_bytes(self._passes.how)
 
     def memory(self, batch=1, prompt=2048, output=1, *, chunk=CHUNK, reserve=0.0):
-        """Return the Memory that each chip needs at the peak of a generation.
+        """Return the peak Memory that each chip needs during a generation.
 
         Activations are the residual stream plus the inputs and outputs of the layer that needs the
         most memory. A prefill processes ``chunk`` tokens at a time, as in serving engines, or all
@@ -332,7 +332,7 @@ def refuse_option(name, value):
     calls = {option: f"{option}={value!r}" for option in options}
     for option, group in OPTION_GROUPS.items():
         if group is Links and type(value) is int:
-            continue  # a whole number means a number of chips, which is for Split
+            continue  # a whole number is a number of chips, an option of Split
         for member in fields(group):
             call = f"{option}=rk.models.{group.__name__}({member.name}={value!r})"
             known = calls.get(member.name)

@@ -1,18 +1,18 @@
-"""Check batches and lengths, and format them for a title."""
+"""Check batches and lengths, and format them for titles."""
 
 import numpy as np
 
 from roofkit._inputs import check_broadcast, check_number, check_whole, is_symbolic
 
 WHOLE_LENGTHS = ("batch", "new", "output", "chunk")
-LARGEST_LENGTH = 1 << 53  # a float cannot hold every larger whole number
+LARGEST_LENGTH = 1 << 53  # a float cannot represent every larger whole number
 
 
 def check_lengths(minimum=1, **named):
     """Return the lengths as floats or arrays that broadcast, in order.
 
-    The prompt and the cached tokens may be averages; the others must be whole numbers. Raises
-    ValueError naming the wrong length.
+    Prompt, context and cached lengths may be averages; all others must be whole numbers. Raises
+    ValueError naming the invalid length.
     """
     values = []
     for name, value in named.items():
@@ -34,5 +34,5 @@ def check_lengths(minimum=1, **named):
 
 
 def format_length(value):
-    """Return a length as text, or the shortest and the longest of several."""
+    """Return a length as text, or the shortest and longest of several lengths."""
     return f"{value:g}" if not np.ndim(value) else f"{np.min(value):g} to {np.max(value):g}"

@@ -30,7 +30,7 @@ class Links(Options):
     in_network : bool, optional
         Whether a switch sums the arrays of an all-reduce (default: if the switch supports it).
     with_latency : bool
-        Whether a collective includes the latency of its hops, one after another.
+        Whether a collective's time includes the latency of its hops, one after another.
 
     Raises ValueError for a value of the wrong type.
 

@@ -1,7 +1,7 @@
-"""The ways in which LLM-Viewer's counting differs from roofkit's, by name.
+"""Named differences between LLM-Viewer's counts and roofkit's.
 
-The departures turn roofkit's count without fusion into LLM-Viewer's, operation by operation. This
-reproduces its published table to the digit without putting its mistakes into roofkit's formulas.
+The departures convert roofkit's count without fusion into LLM-Viewer's, operation by operation.
+They reproduce its published table to the digit and keep its mistakes out of roofkit's formulas.
 
 Source: model_analyzer.py of hahnyuan/LLM-Viewer, commit 472f71f.
 """
@@ -21,9 +21,9 @@ ENDS = ("embedding", "embedding_all_reduce", "final_norm")
 class Departure(NamedTuple):
     """Roofkit's count, LLM-Viewer's count, and how to convert one into the other.
 
-    ``change`` takes a Pass and one of its operations with these ``names``, and returns another
-    operation, or None to drop it. A departure that changes no operation has no ``change``;
-    ``pass_counter.py`` and ``deployment.py`` look for it by name.
+    ``change`` takes a Pass and one of its operations whose name is in ``names``. It returns the
+    changed operation, or None to drop the operation. A departure that changes no operation has no
+    ``change``; ``pass_counter.py`` and ``deployment.py`` check for it by name.
     """
 
     roofkit: str
@@ -33,7 +33,7 @@ class Departure(NamedTuple):
 
 
 def apply_departures(operations, at, names):
-    """Return the Operations of a Pass without fusion, changed by the departures of these names."""
+    """Apply the named departures to the Operations of a Pass without fusion, and return them."""
     for departure in (departure for name, departure in DEPARTURES.items() if name in names):
         if departure.change:
             changed = (
@@ -45,7 +45,7 @@ def apply_departures(operations, at, names):
 
 
 def read_convention(convention):
-    """Return the names of departures: none for "roofkit", all for "llm-viewer", or those given.
+    """Return the departure names: none for "roofkit", all for "llm-viewer", or those given.
 
     Raises ValueError for an unknown name.
     """

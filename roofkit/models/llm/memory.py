@@ -1,4 +1,4 @@
-"""The memory that each chip needs to serve a model, and the memory that it has."""
+"""The memory that each chip needs to serve a model, compared with its capacity."""
 
 import math
 from dataclasses import dataclass
@@ -13,11 +13,11 @@ from roofkit.roofline import larger, smaller
 
 @dataclass(frozen=True, repr=False)
 class Memory:
-    """The bytes that a chip needs and the bytes that it has.
+    """The bytes of memory that a chip needs and has.
 
-    ``capacity`` is the memory that a program can allocate, as the driver reports it, or the data
-    sheet's figure if no report is known, or NaN. ``reserve`` bytes of it are kept free for the
-    driver's own context, communication buffers and other programs.
+    ``capacity`` is the memory that a program can allocate, as reported by the driver, or the value
+    in the data sheet if no report is known, or NaN. ``reserve`` bytes of the capacity are kept free
+    for the driver's own context, communication buffers and other programs.
 
     >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9)
     Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB with nothing
@@ -55,7 +55,7 @@ class Memory:
 
     @property
     def spare(self):
-        """Bytes left; negative if memory is missing, NaN if the capacity is unknown."""
+        """Free bytes; negative if there is too little memory, NaN if the capacity is unknown."""
         return self.capacity - self.reserve - self.total
 
     @property
@@ -69,7 +69,7 @@ class Memory:
 
 
 def count_memory(passes, batch, prompt, output, chunk, reserve):
-    """Return the Memory of the fullest chip at the fullest moment of a generation."""
+    """Return the peak Memory of the fullest chip during a generation."""
     how, capacity = passes.how, passes.rates.capacity
     model, stages = how.model, how.split.pipeline
     tokens = prompt + output - 1
@@ -98,17 +98,17 @@ def cached_bytes(how):
 
 
 def weight_bytes(how, stage):
-    """Return the bytes of weights on a chip that has the share ``stage`` of the layers."""
+    """Return the bytes of weights on a chip with the share ``stage`` of the layers."""
     held, widths = how.model.parameters_by_kind(how.shard), how.widths
     layers = held.matrices * widths.weights + held.experts * widths.experts
     layers += held.vectors * widths.stream
     ends = held.embedding * widths.embedding, held.lm_head * widths.lm_head
-    # The first stage has the embedding and the last lm_head; both have a tied matrix.
+    # The first stage has the embedding, and the last has lm_head. Both have a tied matrix.
     return float(stage * layers + (sum(ends) if how.split.pipeline == 1 else max(ends)))
 
 
 def _largest_prefill(part, prompt, chunk):
-    """Return sequences, new and cached tokens of the prefill pass that needs most memory."""
+    """Return the sequences, new tokens and cached tokens of the largest pass of a prefill."""
     if chunk is None:
         return part, prompt, 0.0
     new = smaller(prompt, chunk)
@@ -116,7 +116,7 @@ def _largest_prefill(part, prompt, chunk):
 
 
 def _activation_bytes(passes, part, new, cached):
-    """Return the most bytes that any operation of a pass reads and writes, with the stream."""
+    """Return the most bytes that an operation of a pass reads and writes, with the stream."""
     stream = passes.how.widths.stream * part * new * passes.how.model.hidden
     widest = 0.0
     for operation in passes.operations(part, new, cached):

@@ -1,4 +1,4 @@
-"""The base class and the check of a deployment's groups of options."""
+"""The base class and the type check of a deployment's option groups."""
 
 from dataclasses import fields
 
@@ -6,7 +6,7 @@ from roofkit._tables import wrap_lines
 
 
 class Options:
-    """A group of options, whose repr shows only those that differ from their defaults."""
+    """A group of options whose repr shows only the options that differ from their defaults."""
 
     def __repr__(self):
         texts = (
@@ -20,7 +20,7 @@ class Options:
 
 
 def check_options(value, kind, name, example):
-    """Return the value, or the defaults of this kind for None; ValueError for another type."""
+    """Return ``value``, or ``kind()`` if it is None; raises ValueError for other types."""
     if value is None:
         return kind()
     if not isinstance(value, kind):

@@ -1,4 +1,4 @@
-"""The passes of a model on its chips: lists of layers, and the seconds of many passes at once."""
+"""The passes of a deployment: lists of layers, and the times of many passes."""
 
 import functools
 import math
@@ -15,16 +15,16 @@ from roofkit.models.llm.pass_timer import PassTimer, sum_steps
 from roofkit.models.llm.split import shard
 from roofkit.roofline import Roofline, larger
 
-# The most points, over all steps, that a generation computes at a time.
+# The maximum number of points, over all steps, that a generation computes at a time.
 POINTS_AT_ONCE = 1 << 20
 
 
 class PassCounter:
-    """Counts and times the passes of a deployment, and works out its plan only once.
+    """A counter and timer for the passes of a deployment, with a plan that is made only once.
 
-    ``how`` are the CountOptions, ``parts`` the plan of a pass, and ``departures`` the names of
-    LLM-Viewer's conventions to follow. ``peaks`` maps a dtype to the index of its peak in the
-    ChipRates, and ``groups`` a collective to its Group.
+    ``how`` is the CountOptions, ``parts`` the plan of a pass, and ``departures`` the names of the
+    LLM-Viewer conventions to follow. ``peaks`` maps each dtype to the index of its peak in the
+    ChipRates, and ``groups`` maps each collective to its Group.
     """
 
     def __init__(self, how, parts, departures, peaks, groups):
@@ -35,7 +35,7 @@ class PassCounter:
 
     @classmethod
     def of_deployment(cls, served, departures):
-        """Return the PassCounter of a Deployment whose options are settled."""
+        """Return the PassCounter of a Deployment whose options are resolved."""
         several = isinstance(served.chip, tuple)
         chips = served.chip if several else (served.chip,)
         part = shard(served.model, served.split)
@@ -44,9 +44,9 @@ class PassCounter:
             served.model, served.split, part, served.precision.widths, *dtypes, served.fused,
             served.attention, ChipRates.of_deployment(served, chips, dtypes),
         )  # fmt: skip
-        # A collective has no dtype. It computes nothing, so any peak will do.
+        # A collective has no dtype. It computes nothing, so any peak works.
         peaks = {dtype: place for place, dtype in enumerate(dtypes)} | {"": 0}
-        # Only a prediction needs the Groups, and it is for one kind of chip.
+        # Only predictions need the Groups, and predictions work for only one kind of chip.
         groups = {} if several else find_groups(served, chips[0])
         return cls(how, plan_pass(how), departures, peaks, groups)
 
@@ -73,7 +73,7 @@ class PassCounter:
         }
 
     def layers(self, *lengths):
-        """Return the Layers of a pass; the lengths are as for ``operations``."""
+        """Return the Layers of a pass; the arguments are those of ``operations``."""
         roofs, link_traffic = self._roofs, self.rates.link_traffic
         return [
             Layer(operation, roofs[operation.dtype], *link_traffic(operation),
@@ -82,7 +82,7 @@ class PassCounter:
         ]  # fmt: skip
 
     def seconds(self, batch, new, cached, steps=0):
-        """Return the seconds of a pass, or of ``steps`` steps along the lengths' last axis."""
+        """Return the seconds of a pass, or of ``steps`` steps along the last axis of lengths."""
         if self._clock:
             return self._clock.seconds(batch, new, cached, steps)
         return sum_steps(steps, LayerTable("", self.layers(batch, new, cached)).time)
@@ -110,7 +110,7 @@ class PassCounter:
         return total
 
     def _step_seconds(self, batch, prompt, steps):
-        """Return the seconds of one number of decode steps, computed a few steps at a time."""
+        """Return the total seconds of ``steps`` decode steps, computed a few steps at a time."""
         varying = [*self.rates, batch, prompt]
         shapes = [value.shape for value in varying if type(value) is np.ndarray]
         if not shapes and steps <= POINTS_AT_ONCE:
@@ -131,10 +131,10 @@ class PassCounter:
 
 
 def choose_dtypes(formats, one_peak):
-    """Return the dtypes in which dense matrices, experts, attention and lm_head multiply.
+    """Return the dtypes of multiplications in dense matrices, experts, attention and lm_head.
 
-    With ``one_peak``, everything multiplies in 8 bits if weights, activations and KV cache all
-    have at most 8 bits, else in the wider format of the activations or weights.
+    With ``one_peak``, all dtypes are int8 if weights, activations and KV cache have at most 8 bits.
+    Otherwise, all are the first format of 16 bits or more in activations and weights, or fp16.
     """
     if not one_peak:
         return formats.linear, formats.routed, formats.attention, formats.head

@@ -1,7 +1,7 @@
 """Express the counts of a pass as coefficients, for a web page that cannot run Python.
 
-Each figure of an operation is a sum of a few functions of the lengths, each times a coefficient;
-bytes are one such sum for each of the Widths. The coefficients are fitted to passes of several
+Each count of an operation is a sum of a few functions of the lengths, each times a coefficient.
+Bytes have one such sum for each of the Widths. The coefficients are fitted to passes of several
 lengths in several formats, and must reproduce every one of these passes.
 """
 
@@ -17,14 +17,14 @@ from roofkit.models.llm.precision import Widths
 from roofkit.models.llm.split import Split, shard
 from roofkit.roofline import smaller
 
-# Batch, new tokens and cached tokens of the passes to fit: on both sides of every window and
-# vocabulary, visiting few experts or all of them.
+# Batch, new tokens and cached tokens of the fitted passes. They cover both sides of every window
+# and vocabulary size, and use few experts or all experts.
 LENGTHS = np.array([
     (1, 2, 3), (1, 1, 5), (1, 7, 40), (1, 9, 300), (8, 1, 5000), (5, 3, 9000), (1, 700, 100),
     (2, 6000, 1), (7, 90, 20000), (64, 1, 70000), (1, 30000, 33), (900, 40000, 3000),
     (2000, 90000, 60), (30, 400, 12000), (300, 2, 640),
 ], dtype=float).T  # fmt: skip
-# The functions that each figure of an operation may be a sum of.
+# The functions whose weighted sum may give each count of an operation.
 FUNCTIONS = {
     "flops": ("tokens", "rows", "keys", "scores", "pairs"),
     "held": ("one", "new", "gathered", "touched", "tokens", "read"),
@@ -33,8 +33,8 @@ FUNCTIONS = {
 TOLERANCE = 1e-12  # relative; rounding errors are far smaller
 PLAIN_WIDTHS = Widths(*[2.0] * len(Widths._fields))
 WIDER_WIDTHS = {name: PLAIN_WIDTHS._replace(**{name: 3.0}) for name in Widths._fields}
-# If matrices take no time, latent attention expands its keys; if attention takes none, it projects
-# queries into the latent space instead.
+# If matrices take no time, latent attention expands its keys. If attention takes no time, it
+# projects queries into the latent space instead.
 NO_TIME_RATES = ChipRates(*[None] * len(ChipRates._fields))._replace(
     bandwidth=math.inf, on_chip=UNLIMITED
 )
@@ -47,17 +47,17 @@ MACHINES = [
 def picture_terms(model, tensor=1):
     """Return the counts of a model's passes on each of ``tensor`` chips as plain data.
 
-    They are valid for any chip and formats, with fusion. An operation is a dict. ``flops`` maps
-    functions of the lengths to coefficients; ``held`` (bytes of weights and KV cache) and ``moved``
-    (bytes of activations) map each of the Widths to such coefficients. ``on`` names the peak in
-    ChipRates that it computes at, or its collective, whose array is ``moved``. The lists are
+    The counts are valid for any chip and any formats, with fusion. An operation is a dict.
+    ``flops`` maps functions of the lengths to coefficients. ``held`` (bytes of weights and KV
+    cache) and ``moved`` (bytes of activations) map each of the Widths to such a dict. ``on`` names
+    the operation's peak in ChipRates, or its collective, whose array is ``moved``. The lists are
     ``before`` the attention, ``attention`` by kind, and ``after`` it. If a kind of attention can be
-    computed in two ways, a pass uses the faster one.
+    computed in two ways, a pass uses the faster way.
 
     The functions are "one" (1), all "tokens", "rows" (one for each sequence), the "new" tokens of a
     sequence, rows "gathered" from the embedding, the share of experts "touched", "keys" of all
     sequences, "scores" (tokens times keys), attended "pairs", and keys "read" by fused attention.
-    Raises ValueError if the model cannot be split, or if a figure is not such a sum.
+    Raises ValueError if the model cannot be split, or if a count is not such a sum.
 
     >>> from roofkit.models.llm.configs import llm
     >>> [[attention]] = picture_terms(llm("Llama-2-7B"))["attention"]["flash"]
@@ -106,7 +106,7 @@ def picture_terms(model, tensor=1):
 
 
 def _length_functions(at):
-    """Return, for each figure, the values of its functions of the lengths by name."""
+    """Return the values of each count's functions of the lengths, by count and function name."""
     model, tokens = at.model, at.tokens
     values = {
         "one": np.ones_like(tokens), "new": at.new, "tokens": tokens, "rows": at.rows,
@@ -127,7 +127,7 @@ def _length_functions(at):
 
 
 def _operation_data(operations, functions):
-    """Return an operation as data, from its counts in plain widths and with each width larger."""
+    """Return an operation as data, from its counts with plain widths and with each wider width."""
     plain = operations.pop("")
 
     def fit_widths(field, figures_of):
@@ -155,7 +155,7 @@ def _fit_widths(field, figures_of, plain, wider, functions):
 
 
 def _fit_lengths(figures, field, functions, name):
-    """Return the coefficients that make the functions of a field add up to these figures."""
+    """Return the coefficients with which the functions of a field add up to ``figures``."""
     if not np.count_nonzero(figures):
         return {}
     figures = np.broadcast_to(figures, LENGTHS.shape[1:])
@@ -163,7 +163,7 @@ def _fit_lengths(figures, field, functions, name):
     for function, values in known.items():
         if _is_same(figures[0] / values[0] * values, figures):
             return {function: float(figures[0] / values[0])}
-    # Normalise, so every pass and every function has the same weight in the fit.
+    # Normalise so that every pass and every function has the same weight in the fit.
     columns = np.array(list(known.values())) / figures
     sizes = np.linalg.norm(columns, axis=1)
     solution = np.linalg.lstsq((columns / sizes[:, None]).T, np.ones_like(figures), rcond=None)[0]

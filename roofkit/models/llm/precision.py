@@ -7,7 +7,7 @@ from typing import NamedTuple
 from roofkit._inputs import ITEMSIZE, itemsize, pick_16_bit, read_dtype
 from roofkit.models.llm.options import Options
 
-# The default dtype of a scale, which a group of narrow weights shares.
+# The default dtype of a scale that a group of narrow weights shares.
 DEFAULT_SCALE = "fp16"
 # Maps each weight field to the field for its scales.
 SCALE_FIELDS = {"weights": "scales", "experts": "expert_scales"}
@@ -139,8 +139,8 @@ class Precision(Options):
 def settle_precision(given, model, peaks, *, one_format=False):
     """Return the Precision ``given`` with every None filled in, for chips with these ``peaks``.
 
-    A None field takes the format in the model's checkpoint. If the checkpoint has none, the default
-    depends on the other fields. The 16-bit format is a given one, or the chips' own. The stream has
+    A None field uses the format of the model's checkpoint. If the checkpoint has none, the default
+    depends on the other fields. The 16-bit format is a given one or the chips' own. The stream has
     16 bits, or the width of wider activations. The KV cache, the arrays sent, the embedding and
     lm_head follow the stream, and the experts follow the weights. With ``one_format``, the stream
     follows the activations, and the embedding and lm_head follow the weights.
@@ -244,7 +244,7 @@ def scale_bytes(scales, name):
 
 
 def wider_dtype(first, second):
-    """Return the wider of two operands' dtypes; raises ValueError if neither is wider."""
+    """Return the wider of two dtypes; raises ValueError if they differ but are equally wide."""
     if first == second:
         return first
     widths = itemsize(first), itemsize(second)

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping
 
-# A checkpoint may leave these modules at 16 bits without changing our counts. Routers and norms are
-# small; they match the last part of a name. lm_head and the embedding are 16 bits wide anyway, and
-# vision isn't counted; these match any part of a name.
+# A checkpoint may keep these modules at 16 bits without changing our counts. Routers and norms,
+# matched by the last part of a name, are small. lm_head and the embedding, matched by any part of a
+# name, have 16 bits anyway. Vision modules, also matched by any part, aren't counted.
 SMALL_MODULES = re.compile(r"(gate|\w*norm)$")
 UNQUANTIZED_MODULES = re.compile(
     r"\b(lm_head|embed_tokens|router|vision_\w+|visual|multi_modal_projector)\b"
@@ -22,10 +22,10 @@ MODELOPT_FORMATS = {
 
 
 def read_stored_formats(fields):
-    """Return a checkpoint's formats as arguments of ``Precision``; empty if all have 16 bits.
+    """Return a checkpoint's formats as ``Precision`` arguments; empty if all have 16 bits.
 
     Zero points, and scales of whole rows or matrices, are not counted. Raises ValueError for an
-    unknown method, and for modules with another format that would change the counts.
+    unknown method, or if modules have another format that would change the counts.
     """
     config = fields.config.get("quantization_config")
     if not config:
@@ -39,7 +39,7 @@ def read_stored_formats(fields):
         why = f"methods known are {known}; remove it, and give the formats as precision= of on()"
         _refuse(fields, config, why)
     try:
-        # A file written by modelopt itself has these fields one level down.
+        # Files written by modelopt itself have these fields one level deeper.
         config = {**config, **(config.get("quantization") or {})}
         formats = read(fields, config)
     except (TypeError, AttributeError):
@@ -67,14 +67,14 @@ def _changes_nothing(name, formats):
 
 
 def _read_fp8(fields, config):
-    # Blocks of weights, usually 128 by 128, share a scale in fp32, or else whole matrices do.
+    # A scale in fp32 is shared by a block of weights, usually 128 by 128, or a whole matrix.
     formats = {"weights": "fp8", "activations": "fp8"}
     block = _read_block(fields, config, "weight_block_size")
     return formats | ({"scales": (block, "fp32")} if block else {})
 
 
 def _read_block(fields, config, key):
-    """Return how many weights of a block share a scale, or 0 if the config has no blocks."""
+    """Return the number of weights in a block with one scale, or 0 without blocks."""
     sizes = config.get(key) or (0, 0)
     if not (isinstance(sizes, list | tuple) and [type(size) for size in sizes] == [int, int]):
         _refuse(fields, {key: sizes}, "it must be two whole numbers")
@@ -93,7 +93,7 @@ def _read_integers(fields, config):
 
 
 def _read_mxfp4(fields, config):
-    # Only the experts are quantised; 32 of their weights share an 8-bit scale.
+    # Only the experts are quantised; every 32 of their weights share an 8-bit scale.
     return {"experts": "fp4", "expert_scales": (32, "fp8")}
 
 
@@ -101,7 +101,7 @@ def _read_bitsandbytes(fields, config):
     if not config.get("load_in_4bit"):
         # The few input columns that stay at 16 bits (LLM.int8, arXiv:2208.07339) aren't counted.
         return {"weights": "int8", "activations": "int8"}
-    # Double quantisation makes scales 8 bits wide. The scale that 256 of these share isn't counted.
+    # Double quantisation stores scales in 8 bits. The scale for 256 of them isn't counted.
     scale_dtype = "int8" if config.get("bnb_4bit_use_double_quant") else "fp32"
     return {"weights": "int4", "scales": (64, scale_dtype)}
 
@@ -124,7 +124,7 @@ def _read_compressed_tensors(fields, config):
         formats["activations"] = _read_format(fields, inputs)
     group, block = weights.get("group_size"), _read_block(fields, weights, "block_structure")
     if group and group > 0:
-        # Groups of 4-bit floats share an 8-bit scale, other groups a 16-bit one.
+        # Groups of 4-bit floats share an 8-bit scale; other groups share a 16-bit scale.
         formats["scales"] = (group, "fp8") if formats["weights"] == "fp4" else group
     elif block:
         formats["scales"] = block
