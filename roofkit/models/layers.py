@@ -132,9 +132,9 @@ class Layer(NamedTuple):
         """Return the Prediction for one occurrence, using a calibration (a TimePredictor).
 
         Layers without a timed kernel, such as rotations, are predicted from their FLOPs and bytes,
-        without coverage. A prediction is never below the layer's bound. The timed kernel may have
-        moved fewer bytes, because it wrote narrower results or found its weights in a cache. A
-        prediction that was raised to the bound has no coverage either.
+        without coverage. A prediction below the layer's bound is raised to the bound and loses its
+        coverage. It can be too low if the timed kernel moved fewer bytes than the layer, because it
+        wrote narrower results or found its weights in a cache.
         """
         prediction, least = self._predict_kernel(calibration), self.time
         if np.any(prediction.seconds < least):
@@ -162,7 +162,7 @@ class Layer(NamedTuple):
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
 
 
-# How many times a collective sends each chip's part of the array to all other chips.
+# Number of times that a collective sends each chip's part of the array to all other chips.
 COLLECTIVE_PASSES = {"all-reduce": 2, "all-gather": 1}
 
 
@@ -249,7 +249,7 @@ class LayerTable(Sequence):
     def share(self, seconds, on_chip=0.0):
         """Return the share of the roof that a measured time of the pass reaches.
 
-        A share of 1 is as fast as compute, memory and link allow when they overlap fully.
+        A share of 1 means as fast as compute, memory and link allow when they overlap fully.
         ``on_chip`` bytes of each layer's input, and as many of its output, stay in the last-level
         cache between layers. Raises ValueError with likely reasons for a share above 1.
 

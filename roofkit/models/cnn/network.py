@@ -185,8 +185,8 @@ class CNN:
         Raises ValueError as ``cost`` does, or if the chip has no peak for this dtype.
 
         As a single point, a network takes the larger of its total compute and memory times. Layer
-        by layer, it takes the sum of each layer's larger time, which is longer. VGG16 looks
-        compute-bound as a whole, but its fully connected layers wait for memory:
+        by layer, it takes the sum of each layer's larger time, which is at least as long. VGG16
+        looks compute-bound as a whole, but its fully connected layers wait for memory:
 
         >>> from roofkit import chip, cnn
         >>> gtx, vgg = chip("GTX 1080 Ti"), cnn("VGG16")

@@ -12,7 +12,7 @@ from roofkit.roofline import larger, smaller
 
 
 def attend(at):
-    """Yield the Operations of attention in a Pass."""
+    """Yield the attention Operations of a Pass."""
     if at.model.latent:
         yield from _latent_attention(at)
         return
@@ -49,7 +49,7 @@ def count_keys_read(new, cached, window=None):
 
 
 def count_keys_streamed(new, cached, blocks, window=None):
-    """Return the number of keys read from memory if query rows are computed in ``blocks``.
+    """Return the number of keys read from memory if query rows form ``blocks`` blocks.
 
     Each block reads the keys that its own tokens attend to, from the start of the first token's
     window to the last token.
@@ -100,8 +100,8 @@ def _count_keys_crossing(at, group, row, window=None):
     """Return the number of keys read per sequence, counting repeated reads by query blocks.
 
     Keys are read once if the keys needed at a time fit on the chip, or if only one token is new.
-    Otherwise, the Q, K, V and output of a block each get a quarter of the on-chip memory. ``group``
-    query rows of ``row`` bytes each share a key.
+    Otherwise, every block reads its keys, and its Q, K, V and output each get a quarter of the
+    on-chip memory. ``group`` query rows of ``row`` bytes each share a key.
     """
     new, cached, on_chip = at.new, at.cached, at.how.rates.on_chip
     once = count_keys_read(new, cached, window)

@@ -19,7 +19,7 @@ TINY_ARRAY = float(np.finfo(float).tiny)
 
 
 class ChipRates(NamedTuple):
-    """The speeds and sizes of a machine: numbers, or arrays along several kinds of chips.
+    """The speeds and sizes of a machine: numbers, or arrays with an element per kind of chip.
 
     ``linear``, ``routed``, ``attends`` and ``head`` are the peaks in FLOP/s for dense matrices,
     experts, attention and lm_head. ``bandwidth`` (bytes/s) and ``capacity`` (bytes) describe
@@ -89,7 +89,7 @@ NO_COLLECTIVE = (None, None, None)
 
 
 def find_groups(served, chip):
-    """Return the Group of each collective of a Deployment on chips of this kind, by name."""
+    """Return the Groups of a Deployment on chips of this kind, by collective."""
     split, links, groups = served.split, served.links, {}
     if split.tensor > 1:
         layer = _join_chips(links.tensor, chip, split.tensor, "tensor")

@@ -7,7 +7,7 @@ ACTIVATIONS = {
     "gelu_fast": "gelu", "gelu_pytorch_tanh": "gelu", "relu": "relu",
 }  # fmt: skip
 # A field with a costly word in its name may change the model's shape, so it must not be silently
-# ignored. A harmless word in the same name means that the field changes no cost.
+# ignored. A harmless word in the same name means that the field affects no cost.
 COSTLY_WORDS = re.compile(
     r"lora|experts?|moe|latent|windows?|bias(es)?|(layer)?norms?|vision|audio|mamba|ssm|conv|sparse"
     r"|alibi|bits|mlps?|ffn|heads?|tied?|pattern|layers?|inner|proj|parallel|gated?|glu|adapters?"
@@ -22,8 +22,8 @@ HARMLESS_WORDS = re.compile(
 class ConfigFields:
     """The fields of a config, and a record of which fields were read.
 
-    ``usual`` has the family's defaults for absent keys. A null key is not absent: null means that
-    the model does not have the feature.
+    ``usual`` contains the family's defaults for absent keys. A null key is not absent: null means
+    that the model does not have the feature.
     """
 
     def __init__(self, config, name, source, usual):
@@ -91,7 +91,7 @@ class ConfigFields:
         return ACTIVATIONS[function]
 
     def ignore(self, *names):
-        """Mark fields as read, because they change no cost in this family."""
+        """Mark fields as read, because they do not affect costs in this family."""
         self._read.update(names)
 
     def refuse_unread(self, model):

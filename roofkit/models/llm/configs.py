@@ -20,7 +20,7 @@ MODELS_TABLE = Path(__file__).with_name("models.toml")
 class LLMTable(tuple):
     """A tuple of language models that is displayed as a table in terminals and notebooks.
 
-    ``rows`` returns the table as a list of dicts, and ``to_frame()`` as a pandas DataFrame.
+    ``rows`` is the table as a list of dicts, and ``to_frame()`` returns a pandas DataFrame.
     """
 
     __slots__ = ()
@@ -184,7 +184,7 @@ def from_config(config, name=None, *, source="given by the user"):
 
 
 def _find_text_config(config, name):
-    """Return the language model's config from that of a model that also processes images."""
+    """Return the text_config of a model that also processes images, plus two outer fields."""
     text = config.get("text_config")
     if not isinstance(text, Mapping) or text.get("model_type") not in [*FAMILIES]:
         raise ValueError(

@@ -26,7 +26,7 @@ from roofkit.roofline import larger
 
 # Serving engines process this many tokens of a prefill at a time.
 CHUNK = 8192
-# Maps option names of serving engines to options of this package.
+# Maps the option names of serving engines to those of this package.
 OTHER_SPELLINGS = {
     "tp": "tensor", "tensor_parallel": "tensor", "tensor_parallel_size": "tensor",
     "chips": "tensor", "pp": "pipeline", "pipeline_parallel_size": "pipeline", "dp": "data",
@@ -180,7 +180,7 @@ class Deployment:
     def prefill(self, batch=1, prompt=2048):
         """Return the LayerTable of a pass over ``batch`` prompts of ``prompt`` tokens each.
 
-        Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
+        Sizes are numbers or arrays that broadcast. Raises ValueError for sizes below 1.
         """
         batch, prompt = check_lengths(batch=batch, prompt=prompt)
         return self._make_table(f"prefill of {format_length(prompt)} tokens", batch, prompt, 0.0)
@@ -188,7 +188,7 @@ class Deployment:
     def decode(self, batch=1, context=2048):
         """Return the LayerTable of a decode step: one token per sequence after ``context`` tokens.
 
-        Sizes are numbers or arrays that broadcast. Raises ValueError for one below 1.
+        Sizes are numbers or arrays that broadcast. Raises ValueError for sizes below 1.
         """
         batch, context = check_lengths(batch=batch, context=context)
         return self._make_table(
@@ -332,7 +332,7 @@ def refuse_option(name, value):
     calls = {option: f"{option}={value!r}" for option in options}
     for option, group in OPTION_GROUPS.items():
         if group is Links and type(value) is int:
-            continue  # a whole number is a number of chips, an option of Split
+            continue  # a whole number is a chip count, so it belongs to Split
         for member in fields(group):
             call = f"{option}=rk.models.{group.__name__}({member.name}={value!r})"
             known = calls.get(member.name)

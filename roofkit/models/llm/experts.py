@@ -125,9 +125,9 @@ def exchange_tokens(size, model, split, group, inside):
 
     ``size`` is the bytes of a replica's token vectors, which each of its chips already has.
     ``inside`` of these chips are in one node of ``group``, the group of all replicas. Each node
-    receives one copy of a vector over the cards, and forwards it over the links to every other chip
-    that needs it. Results return the same way and are summed where they meet. A router limited to a
-    few groups of experts, like DeepSeek-V3's, sends slightly less than an even router.
+    receives one copy of a vector over its network cards and forwards it over the links to all other
+    chips that need it. Results return the same way and are summed where they meet. A router limited
+    to a few groups of experts, like DeepSeek-V3's, sends slightly less than an even router.
 
     On a torus with one chip per replica, each vector for a chip in the other half must cross the
     middle once. This sets a lower bound.

@@ -130,7 +130,7 @@ def _qwen3_moe(fields):
 
 
 def _read_experts(fields):
-    """Return the LLM arguments for routed and shared experts after the first, dense layers."""
+    """Return the LLM arguments for routed and shared experts after the leading dense layers."""
     fields.ignore("num_nextn_predict_layers", "norm_topk_prob")
     width = fields["moe_intermediate_size"]
     return {

@@ -19,7 +19,7 @@ ENDS = ("embedding", "embedding_all_reduce", "final_norm")
 
 
 class Departure(NamedTuple):
-    """Roofkit's count, LLM-Viewer's count, and how to convert one into the other.
+    """Roofkit's count, LLM-Viewer's count, and how to convert the first into the second.
 
     ``change`` takes a Pass and one of its operations whose name is in ``names``. It returns the
     changed operation, or None to drop the operation. A departure that changes no operation has no

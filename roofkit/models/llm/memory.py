@@ -15,9 +15,9 @@ from roofkit.roofline import larger, smaller
 class Memory:
     """The bytes of memory that a chip needs and has.
 
-    ``capacity`` is the memory that a program can allocate, as reported by the driver, or the value
-    in the data sheet if no report is known, or NaN. ``reserve`` bytes of the capacity are kept free
-    for the driver's own context, communication buffers and other programs.
+    ``capacity`` is the memory that a program can allocate: the value reported by the driver, else
+    the value in the data sheet, else NaN. ``reserve`` bytes of the capacity are kept free for the
+    driver's context, communication buffers and other programs.
 
     >>> Memory(weights=14e9, kv=1e9, activations=1e9, capacity=24e9)
     Memory(weights 14 GB + KV cache 1 GB + activations 1 GB = 16 GB of 24 GB with nothing
@@ -103,7 +103,7 @@ def weight_bytes(how, stage):
     layers = held.matrices * widths.weights + held.experts * widths.experts
     layers += held.vectors * widths.stream
     ends = held.embedding * widths.embedding, held.lm_head * widths.lm_head
-    # The first stage has the embedding, and the last has lm_head. Both have a tied matrix.
+    # The first stage has the embedding, and the last has lm_head. If tied, both have the matrix.
     return float(stage * layers + (sum(ends) if how.split.pipeline == 1 else max(ends)))
 
 
@@ -116,7 +116,7 @@ def _largest_prefill(part, prompt, chunk):
 
 
 def _activation_bytes(passes, part, new, cached):
-    """Return the most bytes that an operation of a pass reads and writes, with the stream."""
+    """Return the activation bytes of the largest operation in a pass, including the stream."""
     stream = passes.how.widths.stream * part * new * passes.how.model.hidden
     widest = 0.0
     for operation in passes.operations(part, new, cached):

@@ -103,7 +103,7 @@ class LLM:
     context : int, optional
         Longest sequence that the model was trained for. Longer sequences are computed anyway.
     stored : mapping
-        Formats of a quantised checkpoint, which are the defaults of ``on``.
+        Formats of a quantised checkpoint, which ``on`` uses as defaults.
     source : str
         Source of these sizes.
 

@@ -32,8 +32,8 @@ class CountOptions(NamedTuple):
 
     ``shard`` is each chip's part of the model, and ``widths`` are bytes per element. ``linear``,
     ``routed``, ``attends`` and ``head`` are the dtypes of multiplications in dense matrices,
-    experts, attention and lm_head. ``rates`` are the ChipRates of the machine, which select the
-    method of latent attention.
+    experts, attention and lm_head. ``rates`` are the machine's ChipRates, which determine how
+    latent attention is computed.
     """
 
     model: Any

@@ -1,4 +1,4 @@
-"""The base class and the type check of a deployment's option groups."""
+"""Base class and type check for a deployment's groups of options."""
 
 from dataclasses import fields
 

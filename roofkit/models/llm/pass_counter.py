@@ -20,7 +20,7 @@ POINTS_AT_ONCE = 1 << 20
 
 
 class PassCounter:
-    """A counter and timer for the passes of a deployment, with a plan that is made only once.
+    """A counter and timer for a deployment's passes, which makes their plan only once.
 
     ``how`` is the CountOptions, ``parts`` the plan of a pass, and ``departures`` the names of the
     LLM-Viewer conventions to follow. ``peaks`` maps each dtype to the index of its peak in the

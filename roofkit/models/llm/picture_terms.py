@@ -24,7 +24,7 @@ LENGTHS = np.array([
     (2, 6000, 1), (7, 90, 20000), (64, 1, 70000), (1, 30000, 33), (900, 40000, 3000),
     (2000, 90000, 60), (30, 400, 12000), (300, 2, 640),
 ], dtype=float).T  # fmt: skip
-# The functions whose weighted sum may give each count of an operation.
+# The functions that may appear in each count of an operation.
 FUNCTIONS = {
     "flops": ("tokens", "rows", "keys", "scores", "pairs"),
     "held": ("one", "new", "gathered", "touched", "tokens", "read"),
@@ -50,9 +50,9 @@ def picture_terms(model, tensor=1):
     The counts are valid for any chip and any formats, with fusion. An operation is a dict.
     ``flops`` maps functions of the lengths to coefficients. ``held`` (bytes of weights and KV
     cache) and ``moved`` (bytes of activations) map each of the Widths to such a dict. ``on`` names
-    the operation's peak in ChipRates, or its collective, whose array is ``moved``. The lists are
-    ``before`` the attention, ``attention`` by kind, and ``after`` it. If a kind of attention can be
-    computed in two ways, a pass uses the faster way.
+    the operation's peak in ChipRates, or its collective, whose array is ``moved``. Operations are
+    listed ``before`` the attention, under ``attention`` by kind, and ``after`` it. If a kind of
+    attention can be computed in two ways, a pass uses the faster way.
 
     The functions are "one" (1), all "tokens", "rows" (one for each sequence), the "new" tokens of a
     sequence, rows "gathered" from the embedding, the share of experts "touched", "keys" of all
@@ -127,7 +127,7 @@ def _length_functions(at):
 
 
 def _operation_data(operations, functions):
-    """Return an operation as data, from its counts with plain widths and with each wider width."""
+    """Return an operation as data, from its counts at plain widths and at each wider width."""
     plain = operations.pop("")
 
     def fit_widths(field, figures_of):
@@ -155,7 +155,7 @@ def _fit_widths(field, figures_of, plain, wider, functions):
 
 
 def _fit_lengths(figures, field, functions, name):
-    """Return the coefficients with which the functions of a field add up to ``figures``."""
+    """Return the coefficients that make the functions of a field add up to ``figures``."""
     if not np.count_nonzero(figures):
         return {}
     figures = np.broadcast_to(figures, LENGTHS.shape[1:])

@@ -139,11 +139,11 @@ class Precision(Options):
 def settle_precision(given, model, peaks, *, one_format=False):
     """Return the Precision ``given`` with every None filled in, for chips with these ``peaks``.
 
-    A None field uses the format of the model's checkpoint. If the checkpoint has none, the default
-    depends on the other fields. The 16-bit format is a given one or the chips' own. The stream has
-    16 bits, or the width of wider activations. The KV cache, the arrays sent, the embedding and
-    lm_head follow the stream, and the experts follow the weights. With ``one_format``, the stream
-    follows the activations, and the embedding and lm_head follow the weights.
+    A None field uses the format of the model's checkpoint or, if there is none, a default. The
+    stream uses the activations' format if it has at least 16 bits, else the first such format
+    given, else the chips' own. Experts use the weights' format, and all other formats are that of
+    the stream. With ``one_format``, the stream uses the activations' format, and the embedding and
+    lm_head use the weights' format.
 
     Raises ValueError if the embedding and lm_head are tied but have different formats.
     """

@@ -74,7 +74,7 @@ def _read_fp8(fields, config):
 
 
 def _read_block(fields, config, key):
-    """Return the number of weights in a block with one scale, or 0 without blocks."""
+    """Return the number of weights in a block with one scale; 0 if there are no blocks."""
     sizes = config.get(key) or (0, 0)
     if not (isinstance(sizes, list | tuple) and [type(size) for size in sizes] == [int, int]):
         _refuse(fields, {key: sizes}, "it must be two whole numbers")
@@ -101,7 +101,7 @@ def _read_bitsandbytes(fields, config):
     if not config.get("load_in_4bit"):
         # The few input columns that stay at 16 bits (LLM.int8, arXiv:2208.07339) aren't counted.
         return {"weights": "int8", "activations": "int8"}
-    # Double quantisation stores scales in 8 bits. The scale for 256 of them isn't counted.
+    # Double quantisation stores scales in 8 bits. The scale shared by 256 of them isn't counted.
     scale_dtype = "int8" if config.get("bnb_4bit_use_double_quant") else "fp32"
     return {"weights": "int4", "scales": (64, scale_dtype)}
 

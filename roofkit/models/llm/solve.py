@@ -172,14 +172,14 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
     tokens_per_second : float, optional
         The total load of all users, in output tokens per second. Replicas of a deployment are added
         until they can serve it.
-    prices : mapping of chip name to price of a chip-hour, optional
+    prices : mapping from chip names to prices per chip-hour, optional
     room : ``chunk`` and ``reserve``, as for ``Deployment.memory``
 
     When a sequence ends, another starts (continuous batching). A prompt does not wait for the
     prefill of others, but running sequences wait between tokens while a new prompt is prefilled.
 
-    Sequences in a batch share the weights that a step reads. Beyond some batch, computing or the KV
-    cache takes all the time, and larger batches only make tokens slower. So each deployment uses
+    Sequences in a batch share the weights that a step reads. Beyond some batch size, compute or the
+    KV cache takes all the time, and larger batches only make tokens slower. So each deployment uses
     the smallest batch that is about as cheap as any larger one. With a load, it is the smallest
     batch that serves the load on the fewest replicas. Without a load, it is the smallest batch with
     99% of the tokens/s of the largest. If prices are equal, the shorter time per token wins. All

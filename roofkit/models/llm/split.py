@@ -30,9 +30,9 @@ class Split(Options):
         replicas of 8 chips, each chip has one share. Otherwise, as with 16 shares on these 16
         chips, the shares are spread across the replicas, which exchange tokens.
     kv_heads : "replicated" or "split"
-        What to do if there are fewer KV heads than ``tensor``: copy each head to several chips, or
-        split its cache among them by tokens. The queries and partial results exchanged by chips
-        that share a split head are not counted.
+        What to do if there are fewer KV heads than ``tensor`` chips: copy each head to several
+        chips, or split its cache among them by tokens. The queries and partial results exchanged by
+        chips that share a split head are not counted.
 
     Raises ValueError for a count that isn't a whole number of at least 1.
 
