@@ -1,8 +1,8 @@
-"""Questions, slips, and the student's check.
+"""The course's questions, the slips they recognise, and the checks that students run.
 
-``check("ps1.ridge", answer)`` judges an answer: right, a known slip with its reason, or neither.
-``questions`` holds the tables, ``tables`` reads them, ``kinds`` judges each kind of question, and
-``study`` has the functions that students call. README.md is for question authors.
+``check("ps1.ridge", answer)`` judges an answer and explains it if it is a known slip. ``questions``
+contains the tables, ``tables`` reads them, ``kinds`` judges each kind of question, and ``study``
+has the functions that students call. README.md is for question authors.
 """
 
 from roofcheck.handin.hand_in import hand_in

@@ -7,27 +7,27 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 QUESTION_FUNCTIONS = ("check", "predict", "reveal", "review")
-# The start of a cell that asks: blank lines and comments, a call, and the question's id if any.
+# The start of a cell that asks a question: blank lines, comments, a call, and the id if any.
 CALL_OPENING = re.compile(
     rf"(?:\s|#.*\n)*({'|'.join(QUESTION_FUNCTIONS)})\s*\((?:\s*([\"'])(.*?)\2)?"
 )
-# A code cell of a lecture's text: its options, then its code.
+# A code cell in a lecture's source: its options, then its code.
 CODE_CELL = re.compile(r"^```\{code-cell\}.*\n((?::.*\n)*)((?s:.*?))^```", re.MULTILINE)
 PARSE_ERRORS = (SyntaxError, ValueError, RecursionError, MemoryError)
 
 
 @dataclass(frozen=True)
 class QuestionCall:
-    """A call in a cell that asks a question.
+    """A call that asks a question.
 
     Parameters
     ----------
     call : "check", "predict", "reveal" or "review"
-    question : its id; "" if the call doesn't name it as a string
-    expression : the code of the answer, guess or value; "" if there is none, or if the call has
-        arguments that the function doesn't take
-    me : the code of the argument ``me``, the student whose variant is asked; or ""
-    is_whole_cell : whether the cell has nothing but the call
+    question : the question's id; "" unless the call passes it as a string literal
+    expression : the source code of the answer, guess or value; "" if there is none, or if the call
+        has arguments that the function doesn't accept
+    me : the source code of the ``me`` argument, which selects a student's variant; or ""
+    is_whole_cell : whether the cell contains nothing but the call
     """
 
     call: str
@@ -38,7 +38,7 @@ class QuestionCall:
 
 
 def question_call(source: str) -> QuestionCall | None:
-    """Return the call at the start of a cell's code, or None if the cell asks nothing.
+    """Return the call at the start of a cell's code, or None if the cell asks no question.
 
     >>> call = question_call('check("ps1.mine", saved_us, me)')
     >>> call.question, call.expression, call.me, call.is_whole_cell
@@ -46,7 +46,7 @@ def question_call(source: str) -> QuestionCall | None:
     >>> question_call('predict("l02.ridge", ...)  # a guess').expression
     '...'
 
-    If a cell has more code or can't be parsed, its start still counts.
+    The call is found even if more code follows it or the cell can't be parsed.
 
     >>> question_call('check("ps1.ridge", 240 FLOP/byte)').question
     'ps1.ridge'
@@ -66,7 +66,7 @@ def question_call(source: str) -> QuestionCall | None:
 
 
 def question_calls(source: str) -> Iterator[QuestionCall]:
-    """Yield every call in a cell's code that asks; nothing if the code is not valid Python.
+    """Yield every question call in a cell's code, or nothing if the code is not valid Python.
 
     >>> [call.question for call in question_calls('if done:\\n    reveal("l02.ridge", roof.ridge)')]
     ['l02.ridge']
@@ -82,7 +82,7 @@ def question_calls(source: str) -> Iterator[QuestionCall]:
 
 
 def question_calls_in_text(text: str) -> Iterator[tuple[str, QuestionCall]]:
-    """Yield the id and the first call of each code cell of a lecture's text that asks.
+    """Yield (cell id, call) for each code cell in a lecture that starts with a question call.
 
     >>> text = "```{code-cell}\\n:id: l02-check\\ncheck('l02.ridge', ...)\\n```\\n"
     >>> [(cell, call.question) for cell, call in question_calls_in_text(text)]
@@ -101,7 +101,7 @@ def _read_call(call, is_whole_cell):
             students = [keyword.value for keyword in call.keywords if keyword.arg == "me"]
             only_me = len(students) == len(call.keywords)
             if only_me and values and len(values) + len(students) <= 2:
-                # A sum of hundreds of terms can be parsed but is too deep for ast.unparse.
+                # A sum of hundreds of terms parses, but is too deep for ast.unparse.
                 with contextlib.suppress(RecursionError):
                     expression, me, *_ = (*map(ast.unparse, (*values, *students)), "")
             return QuestionCall(name, question, expression, me, is_whole_cell)

@@ -1,4 +1,4 @@
-"""The command line of ``python -m roofcheck``: parse, call, print."""
+"""The command-line interface of ``python -m roofcheck``."""
 
 import click
 
@@ -17,7 +17,7 @@ def main():
 
 
 def build_command() -> click.Group:
-    """Return the command line, built per call so that its help is in the current language."""
+    """Return the command group, built on each call so that its help is in the current language."""
     flags = [
         click.Option(["--all", "everything"], is_flag=True, help=sentence("command.all")),
         click.Option(["--list", "listing"], is_flag=True, help=sentence("command.list")),
@@ -53,7 +53,7 @@ def _review(everything, listing, where, forget):
     try:
         _ask_again(due_now(everything))
     except click.Abort:
-        # Ctrl-C, Ctrl-D, or a q.
+        # Ctrl-C, Ctrl-D, or "q".
         click.echo(f"\n{sentence('command.left')}")
 
 
@@ -76,7 +76,7 @@ def _ask_again(questions):
 
 
 def _prompt_answer(due):
-    """Read the answer to a question: a line, or the lines of a function up to an empty one."""
+    """Read an answer: a single line or, for a function, lines until an empty one."""
     if due.draft:
         click.echo(sentence("command.function"))
     lines = [_prompt_line("> ")]

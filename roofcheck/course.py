@@ -1,7 +1,7 @@
-"""The course around a notebook: its folder, its lectures and sets, and a teacher's settings.
+"""A notebook's course: its folder, its lectures and problem sets, and the teacher's settings.
 
-``course/en/index.json`` lists lectures and problem sets; ``make build`` writes it.
-``course/term.toml`` holds a teacher's settings for a term: dates, and where to hand in.
+``course/en/index.json`` lists the lectures and problem sets; ``make build`` writes it.
+``course/term.toml`` contains the teacher's settings, such as due dates and where to hand in.
 """
 
 import json
@@ -22,8 +22,8 @@ INDEX, TERM = Path("course/en/index.json"), Path("course/term.toml")
 class Lecture:
     """A lecture in the index.
 
-    ``file`` is its path from the course folder; ``asks`` and ``guesses`` are the ids of the
-    questions that it checks and of those that it lets readers guess.
+    ``file`` is the path relative to the course folder. ``asks`` lists the ids of the questions that
+    the lecture checks, and ``guesses`` those whose answers readers guess first.
     """
 
     id: str
@@ -38,7 +38,7 @@ class Lecture:
 
 @dataclass(frozen=True)
 class Lesson:
-    """The cell of a lecture that teaches something, and its heading."""
+    """A lecture cell that teaches the topic of a question, and the cell's heading."""
 
     lecture: str
     cell: str
@@ -49,9 +49,9 @@ class Lesson:
 class SetQuestion:
     """A question of a problem set in the index.
 
-    ``id`` is the question's, or the cell's for a ``paragraph``, which a person grades. ``text`` is
-    the id of the cell with its heading, ``cell`` of the graded one. ``lecture`` is the one to read
-    before it; ``lesson`` teaches what it asks, or is None.
+    ``id`` is the question's id or, for a ``paragraph`` (which a person grades), the cell's id.
+    ``text`` is the id of the cell with the heading, and ``cell`` that of the graded cell.
+    ``lecture`` is the lecture to read first. ``lesson`` teaches the topic, or is None.
     """
 
     id: str
@@ -67,7 +67,7 @@ class SetQuestion:
 
 @dataclass(frozen=True)
 class ProblemSet:
-    """A problem set in the index; ``lectures`` are the ids of the lectures that it covers."""
+    """A problem set in the index; ``lectures`` lists the ids of the lectures that it covers."""
 
     id: str
     file: str
@@ -81,11 +81,11 @@ class ProblemSet:
 
 @dataclass(frozen=True)
 class Term:
-    """A teacher's settings; the defaults apply without a term.toml.
+    """A teacher's settings for a term, or the defaults if there is no term.toml.
 
-    ``due`` maps sets to due times with a zone, ``upload`` says where to upload files, ``site`` is
-    the address of the published pages, ``ids`` the file of known ids. ``own_figures`` are the sets
-    whose number questions give each student different figures.
+    ``due`` maps set ids to due times with a time zone. ``upload`` says where to upload files,
+    ``site`` is the URL of the published pages, and ``ids`` is the file of known ids.
+    ``own_figures`` lists the sets whose number questions have different numbers for each student.
     """
 
     due: dict[str, datetime] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Course:
-    """The folder of a course."""
+    """A course in the folder ``root``."""
 
     root: Path
 
@@ -125,7 +125,7 @@ class Course:
         )  # fmt: skip
 
     def set(self, name: str) -> ProblemSet:
-        """Return the problem set of this id, such as "ps1"; ValueError lists the known ids."""
+        """Return the problem set with this id, such as "ps1". A ValueError lists the known ids."""
         for problem_set in self.sets:
             if problem_set.id == name:
                 return problem_set
@@ -134,7 +134,7 @@ class Course:
 
     @cached_property
     def term(self) -> Term:
-        """The teacher's settings; ValueError names the file and the wrong setting."""
+        """The teacher's settings. A ValueError names the file and the invalid setting."""
         path = self.root / TERM
         if not path.is_file():
             return Term()
@@ -158,10 +158,10 @@ class Course:
 
 
 def find_course(start: Path | None = None) -> Course | None:
-    """Return the course of a folder, by default the working directory; None outside a course.
+    """Return the course that contains a folder (by default the working directory), or None.
 
-    The environment variable ROOFLINE_COURSE names the course folder; without it, that is the
-    nearest folder upward that has the index. Raises ValueError if the variable is wrong.
+    The environment variable ROOFLINE_COURSE sets the course folder. By default, it is the nearest
+    folder with the index, from ``start`` upward. Raises ValueError if the variable is wrong.
     """
     if path := os.environ.get(COURSE_VARIABLE):
         if not (Path(path) / INDEX).is_file():
@@ -169,7 +169,7 @@ def find_course(start: Path | None = None) -> Course | None:
                 sentence("course.no-folder", name=COURSE_VARIABLE, folder=path, index=INDEX)
             )
         return Course(Path(path))
-    # Links are not resolved: in a folder of links, the course is where the links are.
+    # Don't resolve links: if a folder consists of links, the course is where the links are.
     place = Path(os.path.abspath(start or Path.cwd()))
     for folder in (place, *place.parents):
         if (folder / INDEX).is_file():

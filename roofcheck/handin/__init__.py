@@ -1,1 +1,1 @@
-"""Hand a problem set in: a run from the top, then nbgrader's exchange or a file."""
+"""Hand in a problem set: rerun the notebook, then submit it to nbgrader or write a file."""

@@ -1,8 +1,8 @@
-"""nbgrader's exchange: fetch sets, submit work and fetch feedback, if the class has an exchange.
+"""Fetch sets, submit work and fetch feedback through nbgrader's exchange, if the class has one.
 
-nbgrader's own commands do the work, so this supports every exchange that nbgrader does, such as
-ngshare. They run in the course folder and read ``nbgrader_config.py`` there and in Jupyter's config
-folders.
+This module runs nbgrader's own commands, so it works with every exchange that nbgrader supports,
+such as ngshare. The commands run in the course folder, and read ``nbgrader_config.py`` there and in
+Jupyter's config folders.
 """
 
 import contextlib
@@ -25,12 +25,12 @@ from roofcheck.sentences import sentence
 COURSE = "roofline"
 SETS = Path("exercises/en")
 SETTINGS = "nbgrader_config"
-TIMEOUT_SECONDS = 120  # the limit of a command
+TIMEOUT_SECONDS = 120  # for each command
 # The start of a line in nbgrader's log.
 LOG_PREFIX = re.compile(r"^\[\w+ \| (\w+)\] *")
 SERIOUS_LEVELS = ("ERROR", "CRITICAL")
 
-# What nbgrader's command "list" does, but with JSON as output.
+# Like nbgrader's "list" command, but with JSON output.
 LIST_SCRIPT = """
 import json, sys
 from nbgrader.apps import ListApp
@@ -45,16 +45,16 @@ print(json.dumps(listed))
 
 
 class ExchangeError(RuntimeError):
-    """A command of the exchange failed; the message says why, for a student."""
+    """An exchange command failed; the message tells the student why."""
 
 
 @dataclass(frozen=True)
 class Exchange:
     """The exchange as one student sees it.
 
-    Commands run in ``folder``; ``sets`` below it has the problem sets. ``student`` is the name that
-    work is handed in under. The exchange is listed once, and again after a submission;
-    ``find_exchange()`` returns an object that lists it anew. Every method raises ExchangeError.
+    Commands run in ``folder``, and ``sets`` is the folder of the problem sets. ``student`` is the
+    user name for submissions. The exchange's listing is cached until the next submission; for a
+    fresh one, call ``find_exchange()`` again. Every method can raise ExchangeError.
     """
 
     folder: Path
@@ -69,7 +69,7 @@ class Exchange:
         return sorted({record["assignment_id"] for record in released})
 
     def fetch(self, name: str) -> Path:
-        """Fetch a set and return its notebook; files that exist are never overwritten."""
+        """Fetch a set and return its notebook's path. Existing files are never overwritten."""
         notebook = self._notebook(name)
         if not notebook.is_file():
             try:
@@ -84,7 +84,7 @@ class Exchange:
         return notebook
 
     def submit(self, path: Path, name: str) -> datetime:
-        """Submit a notebook and the files around it as a set; return the time."""
+        """Submit a notebook, with the files in its folder, as a set; return the submission time."""
         with tempfile.TemporaryDirectory() as folder:
             staged = Path(folder) / name
             staged.mkdir()
@@ -97,18 +97,18 @@ class Exchange:
         return self.submission_time(name) or datetime.now(UTC)
 
     def submission_time(self, name: str) -> datetime | None:
-        """Return the time of the last submission of a set, or None."""
+        """Return when a set was last submitted, or None."""
         latest = self._latest_submission(name)
         return _read_time(latest["timestamp"]) if latest else None
 
     def last_submission(self, name: str) -> Path | None:
-        """Return the folder with the last submission, or None if this machine has no copy."""
+        """Return the folder of the last submission, or None if there is no copy on this machine."""
         latest = self._latest_submission(name)
         folder = Path(latest["path"]) if latest and latest.get("path") else None
         return folder if folder and (folder / f"{name}.ipynb").is_file() else None
 
     def fetch_feedback(self, name: str) -> Path | None:
-        """Return the newest feedback page of a set, fetched if needed, or None."""
+        """Return a set's newest feedback page, fetching it if needed, or None."""
         books = [book for work in self._submissions(name) for book in work["notebooks"]]
         if any(
             book["has_exchange_feedback"]
@@ -130,7 +130,7 @@ class Exchange:
         return [submission for record in records for submission in record["submissions"]]
 
     def _list_exchange(self):
-        """Return nbgrader's lists of the released sets and of the student's submissions."""
+        """Return nbgrader's lists of released sets and of the student's submissions."""
         if not self._listed:
             output = self._run_python("-c", LIST_SCRIPT, f"--Exchange.assignment_dir={self.sets}")
             try:
@@ -148,7 +148,7 @@ class Exchange:
         return self._run_python("-m", "nbgrader", command, *arguments)
 
     def _run_python(self, *arguments):
-        """Run this Python with these arguments for the course, and return what it prints."""
+        """Run Python with these arguments for the course, and return its output."""
         command = [sys.executable, *arguments, f"--course={self.course}"]
         try:
             done = subprocess.run(
@@ -162,9 +162,9 @@ class Exchange:
 
 
 def find_exchange(folder: Path | None = None) -> Exchange | None:
-    """Return the exchange for the course of a folder, by default the working directory.
+    """Return the exchange for a folder's course; the folder defaults to the working directory.
 
-    None if nbgrader is not installed, or has no exchange on this machine.
+    Returns None if nbgrader is not installed or has no exchange on this machine.
     """
     if sys.platform == "win32" or importlib.util.find_spec("nbgrader") is None:
         return None
@@ -185,7 +185,7 @@ def find_exchange(folder: Path | None = None) -> Exchange | None:
 
 
 def _read_settings(folder):
-    """Read nbgrader_config.py from Jupyter's config folders and from this one."""
+    """Read nbgrader's settings from Jupyter's config folders and from ``folder``."""
     from jupyter_core.paths import jupyter_config_path
     from traitlets.config import Config
     from traitlets.config.loader import JSONFileConfigLoader, PyFileConfigLoader
@@ -193,7 +193,7 @@ def _read_settings(folder):
     settings = Config()
     for place in (*reversed(jupyter_config_path()), str(folder)):
         for loader, ending in ((PyFileConfigLoader, "py"), (JSONFileConfigLoader, "json")):
-            # nbgrader's commands read the files too, and say what is wrong with them.
+            # Ignore errors: nbgrader's commands read the same files and report them.
             with contextlib.suppress(Exception):
                 settings.merge(loader(f"{SETTINGS}.{ending}", path=place).load_config())
     return settings
@@ -201,17 +201,17 @@ def _read_settings(folder):
 
 def _is_there(settings):
     if settings.ExchangeFactory:
-        return True  # not a shared folder, so only its commands can tell
+        return True  # not a shared folder, so only its commands can find out
     from nbgrader.exchange.default import Exchange as SharedFolder
 
     return Path(settings.Exchange.get("root") or SharedFolder.root.default_value).is_dir()
 
 
 def files_beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:
-    """Yield the files around a notebook that it may read, with their relative paths; no notebooks.
+    """Yield (path, relative path) of each file that a notebook may read, except notebooks.
 
-    Files are taken only from a folder named after the set. Any other folder, such as Downloads, may
-    hold private files.
+    Only a folder named after the set is searched, because any other folder, such as Downloads, may
+    contain private files.
     """
     for folder, folders, files in os.walk(path.parent) if path.parent.name == name else ():
         folders[:] = [child for child in folders if not child.startswith((".", "__"))]
@@ -231,7 +231,7 @@ def _read_time(text):
 
 
 def _find_complaint(log):
-    """Return the first serious line of nbgrader's log, or else the last line."""
+    """Return the first serious line of nbgrader's log or, if there is none, the last line."""
     lines = [line for line in log.splitlines() if line.strip()]
     serious = [
         line for line in lines if (match := LOG_PREFIX.match(line)) and match[1] in SERIOUS_LEVELS

@@ -1,8 +1,8 @@
 """Hand in a problem set in one step: ``hand_in("ps2")`` in its last cell, or a button.
 
-First the saved notebook runs from top to bottom in a fresh kernel. Unanswered questions and failing
-cells stop it, unless the student hands it in anyway. Then nbgrader's exchange takes it, if there is
-one; otherwise it becomes one file for the student to upload.
+The saved notebook first runs from top to bottom in a fresh kernel. Unanswered questions and failing
+cells stop the hand-in, unless the student hands in anyway. The notebook is then submitted to
+nbgrader's exchange or, if there is none, saved as a file for the student to upload.
 """
 
 import copy
@@ -27,7 +27,7 @@ from rooflab import palette
 INERT_VARIABLES = (rerun.HAND_IN_VARIABLE, "NBGRADER_EXECUTION")
 FOLDER, EARLIER = "handed-in", "earlier"
 SUBMITTED, WRITTEN, STOPPED, SAME = "submitted", "written", "stopped", "same"
-# Seconds to wait for the editor to save, and the age up to which a notebook counts as just saved.
+# Seconds to wait for the editor to save, and the maximum age of a notebook that was just saved.
 PATIENCE, FRESH = 3.0, 5.0
 UNWRITTEN_TEXT = "YOUR ANSWER HERE"
 COLOUR_BY_STATE = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED: "partly"}
@@ -35,20 +35,20 @@ COLOUR_BY_STATE = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED:
 
 @dataclass(frozen=True)
 class Report:
-    """The outcome of handing in.
+    """The outcome of a hand-in.
 
     Parameters
     ----------
     state : "submitted" to an exchange, "written" as a file, "stopped", or the "same" as before
-    name : the set
+    name : the set's id
     id : the student's id, or ""
     file : the file to upload, or None
-    time : when it was submitted or written; None if it was stopped
+    time : when it was submitted or written; None if stopped
     title : the outcome in a sentence
     said : further sentences
-    parts : lists with a title: failing cells, unanswered questions, answers that are not right yet
-    next : what to do now, in sentences
-    can_go_on : whether ``unfinished=True`` would hand it in as it is
+    parts : titled lists of failing cells, unanswered questions, and answers that are not right yet
+    next : sentences on what to do now
+    can_go_on : whether ``unfinished=True`` would hand in the notebook as it is
     """
 
     state: str
@@ -86,7 +86,7 @@ class Report:
         )
 
     def as_json(self) -> dict:
-        """Return the report as data for JSON, with the time in ISO format and ``html``."""
+        """Return the report as JSON data, with the time in ISO format and an ``html`` entry."""
         return asdict(self) | {
             "file": str(self.file) if self.file else None,
             "time": self.time.isoformat() if self.time else None,
@@ -96,11 +96,11 @@ class Report:
 
 
 def hand_in(name, unfinished=False, path=None):
-    """Hand in a problem set by its name: the notebook that calls this, as it was last saved.
+    """Hand in the notebook that calls this, as it was last saved, as the set ``name``.
 
-    Unanswered questions and failing cells stop it; ``unfinished=True`` hands it in anyway. ``path``
-    names the notebook if hand_in can't find it. Returns a Report, or None while the notebook runs
-    to be handed in or graded.
+    Unanswered questions and failing cells stop the hand-in unless ``unfinished=True``. Pass
+    ``path`` if the notebook is not found. Returns a Report, or None if the call itself runs during
+    a hand-in or during grading.
     """
     if any(map(os.environ.get, INERT_VARIABLES)):
         return None
@@ -117,7 +117,7 @@ def hand_in(name, unfinished=False, path=None):
 def hand_in_file(path, name, unfinished=False) -> Report:
     """Hand in the notebook at ``path`` as the set ``name``; see ``hand_in``.
 
-    Problems with reading, writing or submitting are in the Report, too; they raise nothing.
+    Errors in reading, writing or submitting are described in the Report, not raised.
     """
     path = Path(path).absolute()
     try:
@@ -151,7 +151,7 @@ class _StopError(Exception):
 
 
 class _Surroundings:
-    """The course, term and exchange around a notebook, if there are any."""
+    """The course, term and exchange of a notebook, if there are any."""
 
     def __init__(self, place):
         self.troubles, self.term = [], course.Term()
@@ -169,12 +169,12 @@ class _Surroundings:
 
     @property
     def folder(self):
-        """The folder of the files that students upload."""
+        """The folder for files that students upload."""
         return self.root / FOLDER
 
     @property
     def has_class(self):
-        """Whether a class expects the work."""
+        """Whether there is a class to hand in to."""
         return bool(self.exchange or self.term.due or self.term.upload or self.term.ids)
 
 
@@ -187,7 +187,7 @@ def _find_own_notebook(name):
     expected = folder / f"{name}.ipynb"
     if not known_path and expected.is_file():
         return expected
-    # The notebook was renamed after its kernel started, or no editor gives its name.
+    # The notebook was renamed after its kernel started, or the editor doesn't provide its path.
     candidates = [path for path in folder.glob("*.ipynb") if _holds_set(path, name)]
     if len(candidates) == 1:
         return candidates[0]
@@ -212,7 +212,7 @@ def _holds_set(path, name):
 
 
 def _wait_for_save(path, began):
-    """Wait a moment for an editor that saves the notebook when this cell starts."""
+    """Wait briefly, because the editor may save the notebook when this cell starts."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         if not path.is_file() or path.stat().st_mtime > began - FRESH:
@@ -221,7 +221,7 @@ def _wait_for_save(path, began):
 
 
 def _read_notebook(path, name):
-    """Return a notebook of this set, and when it was saved."""
+    """Return a notebook of this set, and the time when it was saved."""
     import nbformat
 
     try:
@@ -249,7 +249,7 @@ def _checked_questions(notebook):
 
 
 def _make_report(notebook, name, run, saved, around):
-    """Report on a run before handing in; ``saved`` is the time of the last save if it is old."""
+    """Make the Report on a run; ``saved`` is the time of the last save if that was long ago."""
     unanswered, not_right = _find_open_questions(notebook, name, run)
     student, wrong = _find_id(run, around)
     parts = [
@@ -276,7 +276,7 @@ def _make_report(notebook, name, run, saved, around):
 
 
 def _find_open_questions(notebook, name, run):
-    """Return the headings of unanswered questions, and of those not fully right yet."""
+    """Return the headings of unanswered questions, and those of answers not fully right yet."""
     above = rerun.find_headings(notebook)
     titles, paragraphs = {}, []
     for heading, cell in zip(above, notebook.cells, strict=True):
@@ -301,13 +301,13 @@ def _find_open_questions(notebook, name, run):
 
 
 def _find_id(run, around):
-    """Return the id to hand in under, and sentences on what is wrong with the notebook's id."""
+    """Return the student id for the hand-in, and sentences about errors in the notebook's id."""
     hub = os.environ.get("JUPYTERHUB_USER") or (around.exchange and around.exchange.student) or ""
     me, id_file = run.me, around.term.ids
     if hub:
         differs = bool(me) and normalise_id(me) != normalise_id(hub)
         return hub, [sentence("hand-in.other_id", me=me, id=hub)] if differs else []
-    if run.ended:  # the notebook may not have got as far as its id
+    if run.ended:  # the run may have stopped before it set the id
         return me, []
     if not me:
         return "", [sentence("hand-in.no_id")] if around.has_class else []
@@ -386,7 +386,7 @@ def _word_upload(around):
 
 
 def _clean_id(student):
-    """Return an id with odd characters replaced, for a file name."""
+    """Replace unusual characters in an id, for use in a file name."""
     odd = ids.find_odd_signs(student)
     return "".join("_" if sign in odd else sign for sign in student)
 
@@ -400,7 +400,7 @@ def _free_path(folder, stem):
 
 
 def _hash_content(path):
-    """Return a hash of a notebook's cells without their outputs."""
+    """Return a hash of a notebook's cells, ignoring outputs."""
     cells = json.loads(path.read_text(encoding="utf-8")).get("cells", [])
     content = [
         [cell.get("cell_type"), "".join(cell.get("source", "")), cell.get("attachments")]

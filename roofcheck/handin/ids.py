@@ -1,7 +1,7 @@
-"""Student ids: the characters they may have, and the file of hashes of a class's ids.
+"""Student ids: the allowed characters, and a file that stores a class's ids as hashes.
 
 In the file, the first line that is not a comment is the salt; every other line is the hash of an
-id. Anyone with an id can look it up; anyone with only the file has to guess.
+id. Anyone who knows an id can look it up. Anyone who has only the file has to guess.
 """
 
 import hashlib
@@ -13,16 +13,16 @@ from pathlib import Path
 from roofcheck.sentences import sentence
 from roofcheck.tables.variants import normalise_id
 
-# One hash may take this long for a student; a longer time makes guessing slower.
+# More rounds make guessing slower, but a student also has to wait for one hash.
 ROUNDS = 50_000
 DIGITS = 32
-# Besides letters, marks and digits of all languages, an id may have only these characters. Those
-# of markup, addresses, patterns and terminals are missing: nbgrader's pages put ids into text.
+# The characters that an id may contain besides letters, marks and digits of any language. It omits
+# those with a meaning in HTML, URLs, patterns or terminals, since nbgrader's pages show ids.
 ID_SIGNS = frozenset(" ._-@+',()’·・")
 
 
 def find_odd_signs(name: str) -> list[str]:
-    """Return the characters in a name that no id may have, sorted.
+    """Return the characters of a name that are not allowed in an id, sorted.
 
     >>> find_odd_signs("ada.lovelace@example.edu"), find_odd_signs("<b>")
     ([], ['<', '>'])
@@ -35,7 +35,7 @@ def find_odd_signs(name: str) -> list[str]:
 
 
 def format_ids(ids: Iterable[str], remark: str = "") -> str:
-    """Return the text of a file that holds these ids, below a comment.
+    """Return the text of a file that stores these ids below a comment.
 
     >>> len(format_ids(["ada", "Ada "]).split())
     2
@@ -46,9 +46,9 @@ def format_ids(ids: Iterable[str], remark: str = "") -> str:
 
 
 def is_known(path: Path, me: str) -> bool:
-    """Return whether the file has this id; case and spaces at its ends don't matter.
+    """Return whether the file lists this id, ignoring case and surrounding spaces.
 
-    Raises OSError if the file can't be read, and ValueError if it isn't a file of ids.
+    Raises OSError if the file can't be read, and ValueError if it isn't an id file.
     """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     salt, *hashes = [line for line in lines if line and not line.startswith("#")] or [""]

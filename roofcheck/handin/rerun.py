@@ -1,6 +1,6 @@
 """Run a notebook from top to bottom in a fresh kernel of this Python, as grading does.
 
-It's the student's own notebook on the student's own machine, so there is no sandbox.
+There is no sandbox, because students run their own notebooks on their own machines.
 """
 
 import contextlib
@@ -17,11 +17,11 @@ from roofcheck.sentences import sentence
 from roofcheck.study.check import latest_grades
 from roofcheck.tables.variants import is_nobody
 
-HAND_IN_VARIABLE = "ROOFLINE_HAND_IN"  # set while a notebook runs to be handed in
+HAND_IN_VARIABLE = "ROOFLINE_HAND_IN"  # set during the run before a hand-in
 CELL_SECONDS, SECONDS = 60, 300
 COLOUR_CODES = re.compile(r"\x1b\[[0-9;]*m")
 LONGEST = 200
-# Nobody reads this log; within a kernel, the usual one would go to the student's terminal.
+# Discard this log. In a kernel, the default log would go to the student's terminal.
 QUIET_LOG = logging.getLogger("roofcheck.handin.rerun")
 QUIET_LOG.addHandler(logging.NullHandler())
 QUIET_LOG.propagate = False
@@ -31,10 +31,10 @@ QUIET_LOG.propagate = False
 class RerunResult:
     """The result of a run.
 
-    ``failing`` has a pair of heading and error for each heading with a failing cell; ``verdicts``
-    maps each checked question to its state and credit. ``me`` is the notebook's id as text, or "",
-    and ``me_is_text`` whether it is a string there. ``ended`` says why the run stopped early, or is
-    "".
+    ``failing`` lists a (heading, error) pair for each heading with a failing cell. ``verdicts``
+    maps each checked question to its (state, credit). ``me`` is the notebook's id as text, or "",
+    and ``me_is_text`` is whether the notebook has it as a string. ``ended`` is the reason why the
+    run stopped early, or "".
     """
 
     failing: tuple[tuple[str, str], ...] = ()
@@ -45,7 +45,7 @@ class RerunResult:
 
 
 def find_headings(notebook) -> list[str]:
-    """Return each cell's heading, without number signs and points; "" for none."""
+    """Return each cell's heading without number signs and points, or "" if it has none."""
     headings, current = [], ""
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -58,10 +58,10 @@ def find_headings(notebook) -> list[str]:
 def rerun_notebook(
     notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS
 ) -> RerunResult:
-    """Run a notebook, in place, with ``folder`` as its working directory.
+    """Run a notebook in place, with ``folder`` as the working directory.
 
-    The run goes on after a failing cell. It ends when a cell takes longer than ``cell_seconds``,
-    the kernel dies, or ``seconds`` have passed in all.
+    The run continues after a failing cell. It stops early if a cell takes longer than
+    ``cell_seconds``, the kernel dies, or the whole run takes longer than ``seconds``.
     """
     from jupyter_client import AsyncKernelManager
     from jupyter_client.kernelspec import KernelSpecManager
@@ -69,7 +69,7 @@ def rerun_notebook(
 
     with tempfile.TemporaryDirectory() as private:
         kernel = AsyncKernelManager(
-            # No kernel folders: a kernel of the same name may be another Python.
+            # Ignore installed kernels: one with the same name may use another Python.
             kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
             transport="tcp" if os.name == "nt" else "ipc",
             connection_file=f"{private}/kernel.json",
@@ -133,7 +133,7 @@ def _run_cells(client, notebook, verdict_file, cell_seconds, until):
 
 
 def write_verdicts(path):
-    """Write, in the kernel that ran a notebook, the verdicts of its checks and its id."""
+    """Write the notebook's id and its checks' verdicts, from the kernel that ran the notebook."""
     from IPython import get_ipython
 
     me = get_ipython().user_ns.get("me", ...)
@@ -149,7 +149,7 @@ def write_verdicts(path):
 
 
 def _find_error(cell):
-    """Return the error of a cell in one line, or ""."""
+    """Return a cell's error as one line, or ""."""
     for output in cell.get("outputs", ()):
         if output.output_type == "error":
             text = COLOUR_CODES.sub("", f"{output.ename}: {output.evalue}").strip()

@@ -1,7 +1,7 @@
 """Tell students to run the first code cell when a name from it is missing.
 
-The environment's ``etc/ipython`` loads this into notebook kernels. If a cell raises NameError for a
-name that the first code cell defines, one sentence replaces the traceback.
+A file in the environment's ``etc/ipython`` loads this into notebook kernels. If a cell raises
+NameError for a name that the first code cell defines, one sentence replaces the traceback.
 """
 
 import json
@@ -18,7 +18,7 @@ def load_ipython_extension(shell):
 
 
 def explain_name_error(shell, kind, error, trace, tb_offset=None):
-    """Show the sentence instead of a traceback, or the error as IPython does."""
+    """Show a one-sentence reminder or, for any other error, IPython's usual traceback."""
     try:
         missing = (
             error.name in find_names_bound_by_first_cell(shell) and error.name not in shell.user_ns
@@ -31,7 +31,7 @@ def explain_name_error(shell, kind, error, trace, tb_offset=None):
 
 
 def find_names_bound_by_first_cell(shell):
-    """Return the names that the first code cell of the kernel's notebook binds."""
+    """Return the names that the first code cell of the kernel's notebook defines."""
     notebook = json.loads(Path(os.environ["JPY_SESSION_NAME"]).read_text(encoding="utf-8"))
     [first, *_] = (cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     code = shell.transform_cell("".join(first["source"]))

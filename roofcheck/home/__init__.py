@@ -1,7 +1,7 @@
 """The course's home page in JupyterLab: a server extension and its page.
 
-``make extension`` builds ``labextension/``, which JupyterLab loads, from ``lab/``.
-The server serves the page from ``static/``; ``handlers`` answers its requests.
+JupyterLab loads ``labextension/``, which ``make extension`` builds from ``lab/``. The server serves
+the page from ``static/``, and ``handlers`` answers the page's requests.
 """
 
 
@@ -18,6 +18,6 @@ def _load_jupyter_server_extension(server):
 
     home = Home(Path(server.root_dir).expanduser())
     server.web_app.add_handlers(".*", make_handlers(server.web_app.settings["base_url"], home))
-    # JupyterLab reads this from its page before any extension is active.
+    # JupyterLab reads this from its HTML page before it activates any extension.
     page = server.web_app.settings.setdefault("page_config_data", {})
     page["roofline"] = json.dumps(home.startup_data() or {})

@@ -1,6 +1,6 @@
-"""The requests below ``/roofline``: data for the home page, and the actions of its buttons.
+"""Request handlers under ``/roofline``: the home page's data, and the actions of its buttons.
 
-Every request needs the server's login. Slow work runs in threads.
+All requests require the server's login. Slow work runs in threads.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from roofcheck.study import answer_page
 from roofcheck.study.review import answer_text, next_due, review
 
 STATIC = Path(__file__).parent / "static"
-# A page of answers or feedback has no scripts and no network access.
+# Pages with answers or feedback get no scripts and no network access.
 POLICY = (
     "default-src 'none'; img-src 'self' data:; font-src data:; style-src 'unsafe-inline'; "
     "form-action 'none'; frame-ancestors 'self'; sandbox allow-popups allow-same-origin "
@@ -26,7 +26,7 @@ POLICY = (
 
 
 def make_handlers(base_url, home):
-    """Return the handlers of a server at ``base_url``, for a Home."""
+    """Return the request handlers for a Home on a server at ``base_url``."""
 
     def address(path):
         return url_path_join(base_url, "roofline", path)
@@ -44,8 +44,8 @@ def make_handlers(base_url, home):
 
 
 def _run_aside(work, *arguments):
-    # asyncio.to_thread would copy the server's context with its event loop, and Jupyter's libraries
-    # would then wait for that loop.
+    # asyncio.to_thread would copy the server's context, including its event loop, and Jupyter's
+    # libraries would then wait for that loop.
     return asyncio.get_running_loop().run_in_executor(None, work, *arguments)
 
 
@@ -54,7 +54,7 @@ class _Handler(APIHandler):
         self.home, self.busy = home, busy
 
     async def answer(self, work, *arguments):
-        """Reply with the result of ``work``, or with the message of its error."""
+        """Reply with the result of ``work``, or with its error message."""
         try:
             self.finish(await _run_aside(work, *arguments))
         except (ValueError, RuntimeError, OSError) as error:
@@ -62,14 +62,14 @@ class _Handler(APIHandler):
             self.finish({"message": str(error)})
 
     def read_body(self, *names):
-        """Return the values of these names in the request's body."""
+        """Return the values of these keys in the request's JSON body."""
         body = self.get_json_body()
         if not isinstance(body, dict) or not isinstance(body.get(names[0]), str):
             raise web.HTTPError(400, f"no {names[0]}")
         return [body.get(name) for name in names]
 
     def course(self):
-        """Return the course; ValueError without one."""
+        """Return the course, or raise ValueError if there is none."""
         return _require_course(self.home)
 
 
@@ -143,7 +143,7 @@ class GiveUpHandler(_Handler):
 
 
 class PageHandler(JupyterHandler):
-    """An HTML page: the answers to a set, or the feedback on it."""
+    """An HTML page with the answers to a set, or the feedback on it."""
 
     def initialize(self, home, busy):
         self.home = home

@@ -1,7 +1,7 @@
-"""The sentences and figures of the home page, as plain data.
+"""The sentences and numbers on the home page, as plain data.
 
-The page in ``static/`` only lays them out. Asking a class's exchange is slow, so that happens on
-request, and the result is remembered.
+The page in ``static/`` only lays them out. A query to a class's exchange is slow, so it runs only
+on request, and its result is cached.
 """
 
 import json
@@ -21,11 +21,11 @@ from roofcheck.sentences import join_items, sentence
 from roofcheck.study import answers, course_progress
 from roofcheck.study.review import NothingDue, due_now, schedule
 
-# Decks and pages of this server, as JSON: a list of {"text": ..., "url": ...}.
+# The decks and pages on this server, as JSON: a list of {"text": ..., "url": ...}.
 PAGES_VARIABLE = "ROOFLINE_PAGES"
-# The exchange's answer counts as current for this many seconds.
+# The number of seconds for which a reply of the exchange stays current.
 FRESH = 60
-# Sentences that the page shows by itself.
+# The words that the page adds itself, such as headings and buttons.
 LABELS = (
     "title", "menu", "home", "about-it", "loading", "failed", "lectures", "sets", "pages", "due",
     "tells", "mark-right", "mark-missed", "mark-open", "asking-class", "fetching", "hand-in",
@@ -35,16 +35,16 @@ LABELS = (
 
 
 def page_labels():
-    """Return the words of buttons and headings by name."""
+    """Return the labels of buttons and headings by name."""
     return {name: sentence(f"home.{name}", why="{why}") for name in LABELS}
 
 
 @dataclass
 class Home:
-    """The home page of the course around the folder that a server serves.
+    """The home page of the course that contains a server's root folder.
 
-    It remembers the exchange's last answer, since asking takes seconds. ``has_class`` is None until
-    the first time.
+    The last reply of the exchange is cached, because a query takes seconds. ``has_class`` is None
+    until the first query.
     """
 
     served: Path
@@ -54,21 +54,21 @@ class Home:
 
     @property
     def course(self) -> course.Course | None:
-        """The course, or None; ValueError if ROOFLINE_COURSE names another folder."""
+        """The course, or None. Raises ValueError if ROOFLINE_COURSE is wrong."""
         return course.find_course(self.served)
 
     def startup_data(self) -> dict | None:
-        """Return what JupyterLab needs before the page opens; None without a course."""
+        """Return the data that JupyterLab needs at startup, or None if there is no course."""
         try:
             if self.course is None:
                 return None
             sets = {Path(part.file).name: part.id for part in self.course.sets}
         except (OSError, ValueError, KeyError, TypeError):
-            sets = {}  # the page says what is wrong
+            sets = {}  # the page reports the error
         return {"labels": page_labels(), "sets": sets, "pages": self._list_pages()}
 
     def forget_exchange(self):
-        """Ask the exchange anew next time, after fetching or handing in."""
+        """Query the exchange again next time, for example after a fetch or a hand-in."""
         self.last_asked = -FRESH
 
     def served_path(self, file: str) -> str:
@@ -80,7 +80,7 @@ class Home:
         return whole.relative_to(self.served).as_posix() if inside else ""
 
     def page_data(self, ask_class: bool = False) -> dict:
-        """Return all data of the page; ``ask_class`` asks the class's exchange first."""
+        """Return all data for the page; with ``ask_class``, query the class's exchange first."""
         try:
             found = self.course
             if found is None:
@@ -113,7 +113,7 @@ class Home:
         }
 
     def _ask_exchange(self, found):
-        """Ask the class's exchange, if there is one, and return sentences on errors."""
+        """Query the class's exchange, if there is one, and return sentences about errors."""
         place = exchange.find_exchange(found.root)
         self.has_class = place is not None
         try:
@@ -171,7 +171,7 @@ class Home:
         }
 
     def _due_sentences(self, sets, term):
-        """Word the sets that are due and not handed in, in order."""
+        """Return a sentence for each set that is due and not yet handed in, in order."""
         now, nothing = datetime.now().astimezone(), Status()
         waiting = sorted(
             (term.due[part.id], part.number)
@@ -201,21 +201,21 @@ class Home:
 
 
 def name_part(part):
-    """Name a lecture or problem set in a sentence."""
+    """Return the name of a lecture or problem set, for use in a sentence."""
     is_lecture = isinstance(part, course.Lecture)
     key = "home.lecture" if is_lecture else "home.set"
     return sentence(key, number=part.number, title=part.title)
 
 
 def word_lectures(found, problem_set):
-    """Name the lectures that a problem set covers, in a sentence."""
+    """Return a sentence that names the lectures covered by a problem set."""
     numbers = [part.number for part in found.lectures if part.id in problem_set.lectures]
     key = "home.on-lectures" if len(numbers) > 1 else "home.on-lecture"
     return sentence(key, numbers=join_items(map(str, numbers))) if numbers else ""
 
 
 def word_progress(progress):
-    """Word a PartProgress in a line."""
+    """Describe a PartProgress in one line."""
     if not progress.answered_count:
         return (
             sentence("home.questions", count=progress.asked_count) if progress.asked_count else ""
@@ -232,7 +232,7 @@ def _word_points(progress):
 
 
 def read_kept_answers():
-    """Return the kept answers, and sentences on what can't be read or saved."""
+    """Return the saved answers, and sentences about anything that can't be read or saved."""
     try:
         file = answers.file_path()
     except RuntimeError as error:  # this user has no home folder
@@ -250,7 +250,7 @@ def read_kept_answers():
 
 
 def _why_unwritable(file):
-    """Say why a file can't be written, or return ""."""
+    """Return the reason why a file can't be written, or ""."""
     if file.is_dir():
         return sentence("home.is-folder", place=file)
     nearest = next(place for place in (file, *file.parents) if place.exists())
@@ -265,4 +265,4 @@ def _review_data():
         said = sentence("home.due-today", count=len(due)) if due else str(NothingDue(schedule()))
         return {"count": len(due), "said": said}
     except (OSError, RuntimeError):
-        return {"count": 0, "said": ""}  # a note says what can't be read
+        return {"count": 0, "said": ""}  # a note on the page reports what can't be read

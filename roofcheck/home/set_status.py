@@ -15,7 +15,7 @@ FETCH, HAND_IN, FEEDBACK, ANSWERS, GIVE_UP = "fetch", "hand-in", "feedback", "an
 
 @dataclass(frozen=True)
 class Status:
-    """Whether the class has a set, when it was handed in, and whether there is feedback."""
+    """Whether a set is released, when it was handed in, and whether it has feedback."""
 
     released: bool = False
     handed_in: datetime | None = None
@@ -23,7 +23,7 @@ class Status:
 
 
 def ask_exchange(place, course: Course) -> dict[str, Status]:
-    """Ask an exchange for the Status of every set, which takes seconds.
+    """Get the Status of every set from an exchange, which takes seconds.
 
     Raises ExchangeError if a command fails.
     """
@@ -31,7 +31,7 @@ def ask_exchange(place, course: Course) -> dict[str, Status]:
     statuses = {}
     for problem_set in course.sets:
         name = problem_set.id
-        # A set without a file can't have been handed in.
+        # A set whose file is missing can't have been handed in.
         is_here = (course.root / problem_set.file).exists()
         handed_in = place.submission_time(name) if is_here else None
         feedback = bool(handed_in and place.fetch_feedback(name))
@@ -40,7 +40,7 @@ def ask_exchange(place, course: Course) -> dict[str, Status]:
 
 
 def statuses_by_file(course: Course) -> dict[str, Status]:
-    """Return the Status of every set by its hand-in file, without an exchange."""
+    """Return the Status of every set from its hand-in file, without an exchange."""
     names = [problem_set.id for problem_set in course.sets]
     return {name: Status(handed_in=hand_in_time(name, course.root)) for name in names}
 
@@ -48,7 +48,7 @@ def statuses_by_file(course: Course) -> dict[str, Status]:
 def word_status(
     status: Status | None, is_here: bool, due: datetime | None, has_class: bool | None
 ) -> list[str]:
-    """Word a set's status; ``status`` and ``has_class`` are None until the exchange is asked."""
+    """Describe a set's status; ``status`` and ``has_class`` are None until the exchange replies."""
     sentences = []
     if due:
         over = due < datetime.now().astimezone()
@@ -75,7 +75,7 @@ def list_actions(
     stands: PartProgress,
     due: datetime | None,
 ) -> list[dict]:
-    """Return the actions possible for a set now, each with the words of its button."""
+    """Return the actions now possible for a set, each with its button's text."""
     status, possible = status or Status(), []
     if status.released and not is_here:
         possible.append(FETCH)
@@ -98,4 +98,4 @@ def _answers_may_be_shown(course, problem_set):
     try:
         return answer_page.may_be_shown(course, problem_set.id)
     except (OSError, ValueError):
-        return False  # a note on the page says what can't be read
+        return False  # a note on the page reports what can't be read

@@ -1,4 +1,4 @@
-"""Durations and times as the home page words them."""
+"""Format durations and times for the home page."""
 
 from datetime import datetime, timedelta
 
@@ -22,7 +22,7 @@ def format_moment(moment: datetime) -> str:
 
 
 def format_time_left(time: timedelta) -> str:
-    """Return the time left in days or, on the last day, in hours."""
+    """Return the time left in days, or in hours on the last day."""
     if time.days:
         return sentence("home.day-left" if time.days == 1 else "home.days-left", days=time.days)
     hours = time.seconds // 3600

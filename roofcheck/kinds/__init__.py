@@ -1,4 +1,4 @@
-"""The kinds of questions and how each judges an answer."""
+"""The kinds of questions, and how each one judges an answer."""
 
 from roofcheck.kinds.choices import Choice
 from roofcheck.kinds.functions import Formula, Function

@@ -1,4 +1,4 @@
-"""Questions with a few options."""
+"""Multiple-choice questions."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -12,11 +12,11 @@ from roofcheck.sentences import join_items, sentence
 from roofcheck.steps.computation import apply_formula
 from roofkit.roofline import Estimate
 
-# A text with one of these words may name an option without choosing it.
+# If a text contains one of these words, it may name an option without choosing it.
 DENIAL = re.compile(
     r"\b(not|no|non|never|neither|nor|or|but|than|hardly|instead|unless|maybe|perhaps)\b|n['’]t\b"
 )
-# The answer comes after a conclusion word, its reason after a reason word.
+# The answer follows a conclusion word, and its reason follows a reason word.
 CONCLUSION = re.compile(r"\b(?:so|therefore|hence|thus)\b")
 REASON = re.compile(r"\b(?:because|since|as|for)\b")
 SYNONYMS = VOCABULARY["synonyms"]
@@ -24,9 +24,9 @@ SYNONYMS = VOCABULARY["synonyms"]
 
 @dataclass(frozen=True, kw_only=True)
 class Choice(Question):
-    """A question for the option that ``formula`` returns; ``why_not`` explains each wrong one.
+    """A multiple-choice question, whose right option is the result of ``formula``.
 
-    ``also`` maps options to wordings beyond those in ``SYNONYMS``.
+    ``why_not`` explains each wrong option. ``also`` maps options to wordings not in ``SYNONYMS``.
     """
 
     formula: Callable
@@ -52,7 +52,7 @@ class Choice(Question):
         return condition.text(values, format_figures(self.inputs)) if condition else ""
 
     def problems(self):
-        # With inputs, every option is right in some draw.
+        # If there are inputs, every option is right in some draw.
         if not self.inputs and self.reference() in self.why_not:
             return [f"the right option {self.reference()!r} has a why_not"]
         return []
@@ -78,7 +78,7 @@ class Choice(Question):
         return Verdict(0, sentence("choice.unlisted", answer=repr(answer)[:80], options=options))
 
     def _named_options(self, text):
-        """Return the options that a text equals, or else those that it names and doesn't deny."""
+        """Return the options that a text equals or, failing that, names without denying them."""
         wordings = {
             option: {
                 _normalise_wording(wording)
@@ -100,7 +100,7 @@ class Choice(Question):
 
         if exact := whole(text):
             return exact
-        # "A, so B" answers B, and "because" starts a reason.
+        # In "A, so B" the answer is B, and "because" starts a reason.
         text = REASON.split(CONCLUSION.split(text)[-1])[0]
         head, *rest = re.split(r"[,;:]", text)
         if DENIAL.search(text):

@@ -1,4 +1,4 @@
-"""Questions for a function or a formula, which is compared with the reference on drawn cases."""
+"""Questions that ask for a function or formula, compared with the reference on random cases."""
 
 import functools
 import math
@@ -28,11 +28,11 @@ from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.computation import apply_formula
 from roofcheck.steps.derivation import Derivation, Line, merge_parts
 
-# The number of cases that a function is called with, enough to reach every branch.
+# The number of calls of a function, enough to reach every branch.
 CASES = 12
-# Two values are shown to the first of these numbers of digits that tells them apart.
+# Two values are shown with the first of these numbers of digits that distinguishes them.
 DIGITS = 4, 6, 9
-# The ways in which students round results.
+# How students round results.
 ROUNDINGS = [
     *(functools.partial(lambda n, value: round(value, n), n) for n in range(6)),
     *(functools.partial(lambda n, value: float(f"{value:.{n}e}"), n) for n in range(1, 4)),
@@ -41,12 +41,12 @@ ROUNDINGS = [
 
 @dataclass(frozen=True, kw_only=True)
 class Function(Question):
-    """A question for a function of ``arguments``.
+    """A question that asks for a function of ``arguments``.
 
-    ``results`` maps the name of each returned value to its formula of arguments and inputs.
-    ``case`` draws a tuple of arguments from a Random and the number of the case, which lets it
-    visit every branch in turn. ``exact`` is as in QuestionSlips. ``expanded``: a derivation gives
-    each step as a formula of the arguments alone.
+    ``results`` maps the name of each returned value to a formula of the arguments and inputs.
+    ``case`` draws a tuple of arguments, given a Random and the number of the case, which allows it
+    to cycle through the branches. ``exact`` is as in QuestionSlips. If ``expanded``, the derivation
+    shows each step as a formula of the arguments alone.
     """
 
     arguments: Sequence[str]
@@ -80,7 +80,7 @@ class Function(Question):
         }  # fmt: skip
 
     def reference(self, *arguments):
-        """Return what the function should return."""
+        """Return the right result for these arguments."""
         values = {name: figure.value for name, figure in self.inputs.items()}
         values |= dict(zip(self.arguments, arguments, strict=True))
         results = tuple(apply_formula(formula, values) for formula in self.results.values())
@@ -155,7 +155,7 @@ class Function(Question):
                 for known, value in zip(self.known_slips.values(), values, strict=True)
             )
         ]
-        # A function without an else returns None only in the cases of that branch.
+        # A function without an ``else`` returns None only in the cases of that branch.
         if first.slips and len(good) == len(results) >= CASES // 4:
             message = sentence("function.elsewhere", message=first.message)
             return Verdict(HALF_CREDIT, message, slips=("one branch",))
@@ -220,7 +220,7 @@ class Function(Question):
         return Verdict(credit / len(columns), message, slips=tuple(slips))
 
     def _add_example(self, message, number, given, right):
-        """Add the values of one call and the right ones to the message if there is room."""
+        """Append the given and right values of one call to the message, if there is room."""
         words = {"found": _format_values(given, right), "right": _format_values(right, given)}
         for call in _format_calls(self.arguments, self.cases[number]):
             longer = f"{message} {sentence('function.gives', call=call, **words)}"
@@ -236,7 +236,7 @@ class Function(Question):
         return next((text for text in sentences if len(text) <= room), sentences[-1])
 
     def _compute_result(self, function, case):
-        """Return the function's results in a case as numbers; raises _TroubleError."""
+        """Return the function's results in a case as numbers, or raise _TroubleError."""
         return self._read_result(self._call(function, case), case)
 
     def _call(self, function, case):
@@ -245,7 +245,7 @@ class Function(Question):
         except _TroubleError:
             raise
         except (Exception, SystemExit) as error:
-            # When grading, the error only has the same name.
+            # In grading, the error is a substitute with the same name.
             name = type(error).__name__
             if name == "RecursionError":
                 message = self._call_sentence("function.recursion", case)
@@ -268,14 +268,14 @@ class Function(Question):
             raise _TroubleError(Verdict(0, message))
         values = as_sequence(raw, len(self.results) + 1)
         if len(values) != len(self.results):
-            # The iterator was read only up to one item too many.
+            # At most one extra item was read from the iterator.
             endless = not isinstance(raw, Sized) and len(values) > len(self.results)
             many = len(raw) if isinstance(raw, Sized) else len(values)
             key = "function.more" if endless else "function.length"
             message = self._call_sentence(key, case, found=many, wanted=len(self.results))
             raise _TroubleError(Verdict(0, message))
         try:
-            # All digits of a computed result count.
+            # All digits of a computed result are significant.
             return tuple(
                 GivenNumber(read_number(_to_float(value), self.unit).value) for value in values
             )
@@ -289,10 +289,10 @@ class Function(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Formula(Function):
-    """A question for a formula of ``arguments`` as text, a SymPy expression or a function.
+    """A question that asks for a formula as text, a SymPy expression or a function.
 
-    Any equivalent form is right. ``cancels`` gives values to symbols that may be in the formula but
-    cancel.
+    Every equivalent form is right. ``cancels`` assigns values to symbols that may appear in the
+    formula but must cancel.
     """
 
     cancels: Mapping[str, float] = field(default_factory=dict)
@@ -352,12 +352,12 @@ class Formula(Function):
         return function
 
     def values(self, case):
-        """Return the values of the symbols as floats, which overflow instead of growing on."""
+        """Return the symbols' values as floats, which overflow instead of growing without limit."""
         return dict(zip(self.arguments, map(float, case), strict=True)) | self.cancels
 
 
 def _are_rounded(column, right):
-    """Whether a column is the right one rounded, with most of its values still different."""
+    """Return whether a column is the right one, rounded, with most of its values still distinct."""
     values = [given.value for given in column]
     return len(set(values)) > len(values) / 2 and any(
         values == [rounding(value) for value in right] for rounding in ROUNDINGS
@@ -365,7 +365,7 @@ def _are_rounded(column, right):
 
 
 class _TroubleError(Exception):
-    """A call gave no comparable values; the verdict says why."""
+    """A call returned no comparable values; the verdict says why."""
 
     def __init__(self, verdict):
         super().__init__(verdict.message)
@@ -373,7 +373,7 @@ class _TroubleError(Exception):
 
 
 def _format_calls(names, case):
-    """Return the arguments of a call as text, with and without their names."""
+    """Return a call's arguments as text, with and without their names."""
     values = [_format_argument(value) for value in case]
     named = [f"{name}={value}" for name, value in zip(names, values, strict=True)]
     return [f"({', '.join(arguments)})" for arguments in (named, values)]
@@ -385,7 +385,7 @@ def _format_argument(value):
 
 
 def _format_values(values, others):
-    """Return values with four digits, or as many as tell each from its counterpart."""
+    """Format values with four digits, or with enough to distinguish each from its counterpart."""
     texts = [
         next(
             (f"{value:.{n}g}" for n in DIGITS if f"{value:.{n}g}" != f"{other:.{n}g}"),
@@ -397,7 +397,7 @@ def _format_values(values, others):
 
 
 def _to_float(value):
-    """Return a whole number that is too large for a float as infinity."""
+    """Convert an integer that is too large for a float to infinity."""
     if isinstance(value, int) and value.bit_length() > sys.float_info.max_exp:
         return math.copysign(math.inf, value > 0 or -1)
     return value

@@ -1,4 +1,4 @@
-"""Questions for one number, or several."""
+"""Questions that ask for one or more numbers."""
 
 import contextlib
 import functools
@@ -31,21 +31,21 @@ from roofcheck.steps.algebra import find_names as names_in
 from roofcheck.steps.computation import apply_formula
 from roofcheck.steps.derivation import Derivation, merge_parts
 
-# A wider tolerance means that the value was measured.
+# A question with a wider tolerance asks for a measured value.
 MEASURED_RTOL = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
 class Number(Question):
-    """A question for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
+    """A question that asks for one number: ``formula`` of the inputs, in ``unit``, within ``rtol``.
 
-    ``formula`` is a Derivation, whose steps give slips, or any function. ``slips`` are further
-    mistakes. ``words`` maps names of changes to sentences that replace the generic ones; ``half``
-    names the slips that keep half the credit; ``usual`` names the slip that a slide shows, by
+    ``formula`` is any function, or a Derivation, whose steps generate slips. ``slips`` lists
+    further mistakes. ``words`` maps names of changes to sentences that replace the generic ones.
+    ``half`` names the slips that keep half the credit. ``usual`` names the slip for a slide, by
     default the first of ``slips``. ``figure`` names the attribute to read from an Estimate.
-    ``beyond``, a function of inputs and ``answer``, returns why an answer is impossible, if it is.
-    ``exact``: all numbers are small and whole. ``symbols`` maps the symbols that an answer may use,
-    as in "2C/W", to the inputs that they mean.
+    ``beyond``, a function of inputs and ``answer``, returns why an answer is impossible, or "".
+    ``exact`` means that all numbers are small integers. ``symbols`` maps the symbols that an answer
+    may use, as in "2C/W", to inputs.
 
     >>> from roofcheck.steps.inputs import bandwidth, peak
     >>> ridge = Number(
@@ -86,7 +86,7 @@ class Number(Question):
         return [self.formula]
 
     def settled_by(self, others: Iterable["Number"]) -> set[str]:
-        """Return the shared inputs and steps that the right ``others`` depend on."""
+        """Return the shared inputs and steps that the correctly answered ``others`` depend on."""
         settled = set()
         for other in others:
             if not (isinstance(self.formula, Derivation) and isinstance(other.formula, Derivation)):
@@ -103,7 +103,7 @@ class Number(Question):
         return settled
 
     def depends_on(self, name: str) -> bool:
-        """Whether an input or step changes the answer; a max may hide it."""
+        """Return whether an input or step affects the answer; a max may hide it."""
         inputs = {label: figure.value for label, figure in self.inputs.items()}
         values = self.formula.values(inputs)
         changes = ({name: 2 * values[name]}, {name: values[name] / 2})
@@ -122,17 +122,17 @@ class Number(Question):
 
     @property
     def _next_whole(self):
-        """The right answer rounded up."""
+        """The right answer, rounded up."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
 
     def _evaluate_symbols(self, answer):
-        """Return the value of a formula of the question's symbols; any other answer as it is."""
+        """Evaluate a formula in the question's symbols; return any other answer unchanged."""
         if not (isinstance(answer, str) and self.symbols):
             return answer
         text = extract_formula(answer)
         values = {symbol: self.inputs[name].value for symbol, name in self.symbols.items()}
-        # A plain number stays text, which keeps its digits.
+        # A plain number remains text, to preserve its digits.
         if not any(symbol in text.upper() for symbol in values):
             return answer
         with contextlib.suppress(ValueError):
@@ -152,18 +152,18 @@ class Number(Question):
         return problems
 
     def unused_words(self) -> list[str]:
-        """Return the names in ``words`` that match no slip, which is an error in a table."""
+        """Return the names in ``words`` that match no slip, which is a mistake in the table."""
         slips = [*self.known_slips.steps, *self.known_slips.single_changes]
         known = {slip.names[0] for slip in slips}
         return [name for name in self.words if name not in known]
 
     def with_inputs(self, inputs):
-        """Return the question with other inputs, without the texts about its own figures."""
+        """Return the question with other inputs, without the texts about its original values."""
         general_slips = [slip for slip in self.slips if not slip.here]
         return replace(self, inputs=inputs, slips=general_slips, usual="", praise="")
 
     def judge(self, answer, settled: Collection[str] = ()):
-        """Return a Verdict; ``settled`` names inputs and steps that other parts have right."""
+        """Return a Verdict; ``settled`` names inputs and steps that other parts got right."""
         answer = self._evaluate_symbols(answer)
         try:
             given = read_number(answer, self.unit, self.figure)
@@ -211,14 +211,14 @@ class Number(Question):
 
 @dataclass(frozen=True, kw_only=True)
 class Several(Question):
-    """A question for several Numbers, answered with a list, tuple, array or mapping.
+    """A question that asks for several Numbers, answered with a list, tuple, array or mapping.
 
-    The points of a part are its weight. The right values in another order keep half the credit;
-    ``swapped`` replaces the generic sentence about that.
+    A part's points are its weight. The right values in the wrong order keep half the credit;
+    ``swapped`` replaces the generic sentence for that.
 
-    A wrong part also keeps half the credit if it follows from the student's answers to parts that
-    are steps of its derivation. For a part without such steps, ``follows`` maps its name to a
-    function that takes the student's numbers by part and returns the value that follows.
+    A wrong part also keeps half the credit if it follows from the student's own answers to parts
+    that are steps of its derivation. For a part without such steps, ``follows`` maps its name to a
+    function that computes the value from the student's numbers, keyed by part.
     """
 
     parts: Mapping[str, Number]
@@ -285,7 +285,7 @@ class Several(Question):
                 yield name, Verdict(HALF_CREDIT, sentence("parts.follows"), slips=("follows",))
 
     def _expected_by_others(self, name, values):
-        """Return the value of a part that follows from the other answers; None if it uses none."""
+        """Return a part's value implied by the other answers, or None if it uses none of them."""
         if name in self.follows:
             return self.follows[name](values)
         part = self.parts[name]
@@ -322,7 +322,7 @@ class Several(Question):
             return self
         inputs = [figure for part in self.parts.values() for figure in part.inputs.values()]
         chips, seed = choose_other_chips(inputs, rng), rng.random()
-        # All parts get the same seed, so that shared inputs stay equal.
+        # All parts get the same seed, so shared inputs stay equal.
         parts = {
             chips.get(name, name): part.with_inputs(
                 redraw_inputs(part.inputs, random.Random(seed), chips)
@@ -333,7 +333,7 @@ class Several(Question):
 
 
 def _word_parts(good, messages):
-    """Return the messages of all wrong parts or, if that is too long, of the first."""
+    """Join the messages of all wrong parts; if that is too long, return only the first."""
     right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
     for shorten in (str, first_sentence):
         wrong = [
@@ -360,7 +360,7 @@ def _unknown_verdict(value, reference):
 
 
 def _is_in_another_order(parts, answers):
-    """Whether the answers are right in some other order."""
+    """Return whether the answers are right in some other order."""
     left = list(answers)
     for part in parts:
         match = next((v for v in left if part.judge(v).credit == 1), None)

@@ -1,4 +1,4 @@
-"""Questions that ask for an order of names."""
+"""Questions that ask for an ordering of items."""
 
 import random
 import re
@@ -20,15 +20,15 @@ SEPARATOR = re.compile(r"\s*(?:,|;|<=?|>|->|→|\n)\s*")
 
 @dataclass(frozen=True, kw_only=True)
 class Order(Question):
-    """A question for ``items`` in rising order of ``key``; swapped neighbours keep half the credit.
+    """A question that asks to sort ``items`` by ``key``; swapped neighbours keep half the credit.
 
-    ``wrong`` maps the name of a slip to its key and sentence. ``needs`` maps pairs of items to what
-    to say if the first comes after the second. ``read`` turns what a student wrote, an alias or the
-    thing itself, into the item's name. ``redraw`` returns new fields by name; ``praise`` and
-    ``needs`` are dropped unless it redraws them. ``shows`` explains an item's key or letter next to
-    the right order. Each key has to exceed ``apart`` times the one before it.
+    ``wrong`` maps the name of a slip to its key and sentence. ``needs`` maps (a, b) pairs of items
+    to the message if a comes after b. ``read`` converts a student's item, such as an alias or an
+    object, to the item's name. ``redraw`` returns new fields by name; without new ``praise`` and
+    ``needs``, the old ones are dropped. ``shows`` explains an item's key or letter next to the
+    right order. Each key must exceed ``apart`` times the key before it.
 
-    Items of one letter allow an answer such as "CAB":
+    If all items are single letters, an answer can be a string such as "CAB":
 
     >>> steps = Order(
     ...     asks="A: divide by 2, B: write down 2x = 6, C: read off x = 3.",
@@ -51,7 +51,7 @@ class Order(Question):
     apart: float = 0.0
 
     def reference(self) -> tuple[str, ...]:
-        """Return the items in order."""
+        """Return the items in the right order."""
         return tuple(sorted(self.items, key=self.key))
 
     def judge(self, answer):
@@ -104,13 +104,13 @@ class Order(Question):
             if len(answer) < 2:
                 return None
         try:
-            # An iterator may never end, so at most one item too many is read.
+            # An iterator may be endless, so read at most one item too many.
             return [self._find_item(item) for item in islice(answer, len(self.items) + 1)]
         except TypeError:
             return None
 
     def _word_wrong_items(self, given):
-        """Return the message about items that differ from the ones to be ordered."""
+        """Return the message for an answer whose items differ from those of the question."""
         options = join_items(sorted(self.items), "comma")
         if self._has_letters:
             return sentence("order.wrong-letters", options=options)
@@ -142,7 +142,7 @@ class Order(Question):
         return max(map(len, self.items)) == 1
 
     def _find_item(self, item):
-        # Students who sort pairs of a key and a name answer with the pairs.
+        # Students who sort (key, name) pairs may answer with the pairs.
         if isinstance(item, (tuple, list)):
             names = [part for part in item if not isinstance(part, (int, float, np.number))]
             item = names[0] if len(names) == 1 else item

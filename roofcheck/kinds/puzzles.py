@@ -1,4 +1,4 @@
-"""Questions for a function that moves as few bytes as possible on a counting machine."""
+"""Questions that ask for a function that moves as few bytes as possible on a counting machine."""
 
 import functools
 import math
@@ -22,23 +22,23 @@ from roofcheck.steps.derivation import Derivation, Line
 
 @dataclass(frozen=True, kw_only=True)
 class Puzzle(Question):
-    """A question for a function that does a computation on a machine and moves few bytes.
+    """A question that asks for a function that computes on a machine while moving few bytes.
 
-    ``case`` draws one Case from a Random and the number of the case; ``case_count`` are drawn.
+    ``case`` draws a Case, given a Random and the case's number; there are ``case_count`` cases.
 
-    ``credit`` maps rising multiples of the least bytes to shares of the points. The share is
-    interpolated in the logarithm of the bytes, constant outside, and rounded to tenths, so that
-    other sizes change it little. The worst case decides: a schedule has to suit all sizes.
+    ``credit`` maps increasing multiples of the least bytes to shares of the points. The share is
+    interpolated in the logarithm of the bytes, constant outside, and rounded to tenths, so other
+    sizes barely change it. The worst case decides, so a schedule must suit all sizes.
 
-    The formula of a Slip takes counts of a case by name and returns whether they show the slip; its
-    sentence may quote them, as in {X:g}. ``faults`` are slips that are reported if the result is
-    wrong, ``slips`` if it is right.
+    A Slip's formula takes a case's counts by name and returns whether they show the slip. The
+    sentence can quote counts, as in {X:g}. ``faults`` are the slips reported if the result is
+    wrong, and ``slips`` those reported if it is right.
 
-    ``least`` is a Derivation of the least bytes from the figures that ``sizes`` takes from a case;
-    ``best_schedule`` describes a schedule that comes near them.
+    ``least`` is a Derivation of the least bytes from the values that ``sizes`` reads from a case.
+    ``best_schedule`` describes a schedule that comes close to the least bytes.
 
     Grading splits ``judge`` in two: ``record`` runs the function in a sandbox and returns plain
-    data, which ``judge_programs`` judges.
+    data, and ``judge_programs`` judges that data.
     """
 
     case: Callable[[random.Random, int], Case]
@@ -65,7 +65,7 @@ class Puzzle(Question):
 
     @functools.cached_property
     def cases(self) -> tuple[Case, ...]:
-        """The cases that the function is tried on."""
+        """The cases that the function is tested on."""
         rng = random.Random(f"{self.seed}")
         return tuple(self.case(rng, number) for number in range(self.case_count))
 
@@ -80,10 +80,10 @@ class Puzzle(Question):
         return self.judge_programs(self.record(answer))
 
     def record(self, function) -> list:
-        """Return the function's program in each case; the list ends with the text of an error."""
+        """Return the function's program for each case; the last one may be the text of an error."""
         programs = []
         for case in self.cases:
-            # Each case has its own time limit, since a long schedule takes time in every case.
+            # Each case has its own time limit, because a long schedule takes time in every case.
             try:
                 programs.append(TimeLimit().call(case.record, function))
             except EndlessError:
@@ -93,7 +93,7 @@ class Puzzle(Question):
         return programs
 
     def judge_programs(self, programs) -> Verdict:
-        """Return a Verdict on programs from ``record``, or on data that a student has forged."""
+        """Return a Verdict on programs from ``record``, or on data forged by a student."""
         if not isinstance(programs, list):
             return Verdict(0, sentence("puzzle.no-programs"))
         if programs == [[]] * len(self.cases):

@@ -17,18 +17,18 @@ from roofcheck.steps.inputs import GIVEN_BY_QUESTION, Input
 from roofkit._units import find_prefix
 
 TRIES = 500
-# A hint that would name more inputs leaves out those that the question states.
+# If a hint would name more inputs, it omits those that the question states.
 MOST_NAMED_INPUTS = 4
-# The same schedule may earn this much less credit on other sizes of a puzzle.
+# On other sizes of a puzzle, the same schedule may earn this much less credit.
 CREDIT_TOLERANCE = 0.15
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement on an answer: credit from 0 to 1, a message, and the slips that fit.
+    """The judgement on an answer: credit from 0 to 1, a message, and the slips that match.
 
-    ``state`` is right, partly, wrong, missing, or asked if the answer can mean several things.
-    ``right`` names the right parts of a question with parts.
+    ``state`` is right, partly, wrong, missing, or asked if the answer is ambiguous. ``right`` names
+    the right parts of a question with parts.
     """
 
     credit: float
@@ -43,7 +43,7 @@ class Verdict:
             object.__setattr__(self, "state", state)
 
     def with_sentence(self, sentence: str) -> "Verdict":
-        """Return the verdict with a further sentence."""
+        """Return the verdict with a sentence added to its message."""
         return replace(self, message=f"{self.message} {sentence}".strip())
 
 
@@ -53,15 +53,15 @@ class Question(abc.ABC):
 
     Parameters
     ----------
-    asks : the question as a sentence; {name} is replaced by an input's value, {chip} by the chips
+    asks : the question's text; {name} stands for an input's value, {chip} for the chips
     inputs : mapping of name to Input
-    how : the last hint, about how the inputs combine
+    how : the last hint, on how to combine the inputs
     praise : the sentence that follows "Right"
     points : the points in a problem set
-    holds : function of inputs by name that a new draw must satisfy
-    beside : Markdown from its notebook that an answer needs; {name} as in ``asks``
-    chips : further chips, not those of the inputs, whose figures an answer needs
-    not_reviewed : why review doesn't ask it; "" if it does
+    holds : condition on the inputs by name that a new draw must satisfy
+    beside : Markdown from the notebook that is needed to answer; {name} as in ``asks``
+    chips : chips, other than those of the inputs, whose specs are needed to answer
+    not_reviewed : why review leaves the question out; "" if it asks the question
     """
 
     asks: str
@@ -76,12 +76,12 @@ class Question(abc.ABC):
 
     @abc.abstractmethod
     def judge(self, answer) -> Verdict:
-        """Return a Verdict on an answer of any type; raises only what the answer itself raises."""
+        """Return a Verdict on an answer of any type. Raises only errors of the answer's code."""
 
     def with_new_figures(self, seed) -> "Question":
-        """Return the question with other figures from this seed: other chips, other shapes.
+        """Return the question with new values drawn from this seed, such as other chips or shapes.
 
-        Raises ValueError if no draw satisfies ``holds`` and tells every slip from the right answer.
+        Raises ValueError if no draw satisfies ``holds`` with every slip distinct from the answer.
         """
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
@@ -96,7 +96,7 @@ class Question(abc.ABC):
         return self
 
     def judge_for_points(self, answer, seed) -> Verdict:
-        """Return the Verdict of ``judge``, or a lower one if the cases of this seed earn less.
+        """Return the Verdict of ``judge``, or a lower one if this seed's cases earn less.
 
         The message never quotes those cases.
         """
@@ -111,15 +111,15 @@ class Question(abc.ABC):
         return self.inputs
 
     def problems(self) -> list[str]:
-        """Return faults of the question itself, such as slips that would count as right."""
+        """Return errors in the question itself, such as slips that would count as right."""
         return []
 
     def text(self) -> str:
-        """Return the question with its figures filled in."""
+        """Return the question's text with its values filled in."""
         return self.asks.format(**self._placeholders())
 
     def context_text(self) -> str:
-        """Return ``beside`` with its figures filled in; other braces stay, as in code."""
+        """Return ``beside`` with its values filled in; other braces, as in code, stay."""
         words = self._placeholders()
         filled = re.sub(r"\{(\w+)\}", lambda m: str(words.get(m[1], m[0])), self.beside)
         return filled.strip()
@@ -132,22 +132,22 @@ class Question(abc.ABC):
 
     @property
     def has_new_figures(self) -> bool:
-        """Whether a new draw has different figures."""
+        """Whether a new draw has different values."""
         return any(figure.redraw for figure in self.all_inputs().values())
 
     def derivation(self) -> list[Line]:
-        """Return the derivation of the answer; empty if it has no steps."""
+        """Return the derivation of the answer, or an empty list if it has no steps."""
         return []
 
     def hints(self, right: Collection[str] = ()) -> list[str]:
-        """Return the hints for the second wrong try, the third and so on; the last one repeats.
+        """Return the hints for the second wrong attempt, the third, and so on; the last repeats.
 
         Parts that are ``right`` get no hints.
         """
         return self._hints()
 
     def _hints(self, settled=()):
-        """Return the hints without those about settled steps."""
+        """Return the hints, except those about settled steps."""
         formulas = self.formulas()
         used = {name for formula in formulas for name in formula_arguments(formula)}
         figures = [
@@ -172,7 +172,7 @@ class Question(abc.ABC):
         return []
 
     def with_inputs(self, inputs: Mapping[str, Input]) -> "Question":
-        """Return the question with other inputs, without the praise about its own."""
+        """Return the question with other inputs, without the praise about the original ones."""
         return replace(self, inputs=inputs, praise="")
 
     def _redraw_once(self, rng):
@@ -183,40 +183,40 @@ class Question(abc.ABC):
 
 
 def missing_verdict(answer) -> Verdict:
-    """Return the Verdict on ``...`` or None, which mean that there is no answer."""
+    """Return the Verdict for a missing answer, which is ``...`` or None."""
     return Verdict(0, word_missing(answer), "missing")
 
 
 def unreadable_verdict(error: UnreadableError) -> Verdict:
-    """Return the Verdict on an answer that can't be read, or can be read in two ways."""
+    """Return the Verdict for an answer that is unreadable or ambiguous."""
     state = "missing" if error.missing else "wrong"
     return Verdict(0, str(error), "asked" if isinstance(error, AmbiguousError) else state)
 
 
 def lower_verdict(known: Verdict, other: Verdict) -> Verdict:
-    """Return the verdict on the known cases, unless other cases earn clearly less."""
+    """Return the verdict on the known cases, unless the other verdict has clearly less credit."""
     if other.credit >= known.credit - CREDIT_TOLERANCE:
         return known
     return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
 
 
 def format_input(figure):
-    """Return an input's value as a sentence shows it: 3.35 TB/s, 80, 5·10¹¹."""
+    """Format an input's value for a sentence: 3.35 TB/s, 80, 5·10¹¹."""
     if figure.unit in ("FLOP/s", "byte/s"):
         return format_figure(figure.value, figure.unit.replace("byte", "B"))
     return units.format_number(figure.value)
 
 
 def format_figure(value, unit):
-    """Return a chip's figure with five digits: 3.35 TB/s."""
+    """Format a chip's spec with five digits, such as 3.35 TB/s."""
     scale, prefix = find_prefix(value)
     return f"{value / scale:.5g} {prefix}{unit}"
 
 
 def format_figures(inputs):
-    """Return the inputs' values as a derivation shows them.
+    """Format the inputs' values for a derivation.
 
-    Counts, and conventions such as the bytes of a number, are shown without a unit.
+    Counts and conventions, such as the bytes of a number, are shown without a unit.
     """
     return {
         name: units.append_unit(format_input(figure), figure.unit)
@@ -228,12 +228,12 @@ def format_figures(inputs):
 
 
 def name_chips(inputs):
-    """Return the chips of the inputs, as a sentence names them."""
+    """Return the names of the inputs' chips, for use in a sentence."""
     return join_items(dict.fromkeys(figure.chips[0] for figure in inputs.values() if figure.chips))
 
 
 def choose_other_chips(inputs, rng):
-    """Return a random replacement, with the same figures, for each chip of the inputs."""
+    """Choose a random replacement, with the specs needed, for each chip of the inputs."""
     inputs = list(inputs)
     mapping: dict[str, str] = {}
     for name in dict.fromkeys(name for figure in inputs for name in figure.chips):

@@ -1,10 +1,10 @@
-"""Install data files in editable mode too, which setuptools documents but doesn't do."""
+"""Install data files in editable mode, too. Setuptools documents this but doesn't do it."""
 
 from setuptools.command import build_py
 
 
 class BuildWithData(build_py.build_py):
-    """Also installs the data files in editable mode."""
+    """A build command that also installs the data files in editable mode."""
 
     def run(self):
         super().run()

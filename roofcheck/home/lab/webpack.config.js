@@ -1,3 +1,2 @@
-// By default the number of a module follows from the path of the folder, so that two clones would
-// build different files.
+// By default, module ids depend on the folder's path, so two clones would build different files.
 module.exports = { optimization: { moduleIds: 'natural' } };

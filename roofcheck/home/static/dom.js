@@ -1,4 +1,4 @@
-// An element with its attributes and children; text is text, never HTML.
+// Makes an element with its attributes and children. Strings become text, never HTML.
 export function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -10,7 +10,7 @@ export function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-// HTML that the course's server wrote, with everything that a student wrote escaped.
+// Wraps HTML from the course's server, which escapes everything that students write.
 export function trusted(html, attributes = {}) {
   const made = element("div", attributes);
   made.innerHTML = html;

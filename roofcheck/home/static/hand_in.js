@@ -1,4 +1,4 @@
-// Handing in: a command that the home page's button and a button in a set's toolbar call.
+// The hand-in command, with buttons on the home page and in a set's toolbar.
 import { element, trusted } from "./dom.js";
 import { server } from "./server.js";
 

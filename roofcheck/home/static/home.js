@@ -1,4 +1,4 @@
-// The course home: the page itself, its menu, its launcher card, and when it opens.
+// The course's home page, its menu, its launcher card, and when it opens.
 import { View } from "./view.js";
 import { server } from "./server.js";
 
@@ -6,7 +6,7 @@ const HOME = "roofline:home";
 const GIVE_UP = "roofline:give-up";
 const REVIEW = "roofline:review";
 const PAGE = "roofline:page";
-// The width in pixels below which, as on a phone, the file browser leaves no room for the page.
+// On screens narrower than this many pixels (phones), the file browser leaves no room for the page.
 const NARROW = 600;
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
   <path class="jp-icon3" fill="currentColor" d="M3 3h2v16h16v2H3z"/>
@@ -25,7 +25,7 @@ export async function make(shared) {
   const { Menu, Widget } = await shared("@lumino/widgets");
 
   function activate(app, restorer, palette, launcher, mainMenu) {
-    if (!begin.labels) return; // JupyterLab serves something other than the course
+    if (!begin.labels) return; // JupyterLab isn't serving the course
     const { commands } = app;
     const icon = new LabIcon({ name: "roofline:home", svgstr: ICON });
     const tracker = new WidgetTracker({ namespace: "roofline-home" });
@@ -87,7 +87,7 @@ export async function make(shared) {
     }
     restorer?.restore(tracker, { command: HOME, name: () => "home" });
 
-    // It is the first page, unless the address or the last session opens something else.
+    // Open the page first, unless the URL or the last session opens something else.
     app.restored.then(() => {
       const opened = [...app.shell.widgets("main")].filter((each) => !each.id.startsWith("launcher"));
       if (!opened.length && !PageConfig.getOption("treePath")) commands.execute(HOME);

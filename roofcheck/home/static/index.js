@@ -1,4 +1,4 @@
-// Every plugin of the extension. The `make(shared)` of a file gives its plugin; `shared` loads a
+// All plugins of the extension. Each file's `make(shared)` returns its plugin; `shared` loads a
 // package that JupyterLab shares, such as @jupyterlab/notebook.
 import { make as handIn } from "./hand_in.js";
 import { make as home } from "./home.js";

@@ -1,4 +1,4 @@
-// Review on the page: one question after the other, as the server asks them.
+// Review on the home page, which shows the server's questions one at a time.
 import { element, trusted } from "./dom.js";
 
 export class Review {

@@ -1,4 +1,4 @@
-// hand_in() reads the notebook's file, so the file is saved when a cell that calls it starts.
+// hand_in() reads the notebook's file, so save the file when a cell that calls hand_in() starts.
 export async function make(shared) {
   const { INotebookTracker, NotebookActions } = await shared("@jupyterlab/notebook");
   return {

@@ -1,4 +1,4 @@
-// The course's server extension, at roofline/ below the server's address.
+// The client of the course's server extension, at roofline/ below the server's URL.
 export async function server(shared) {
   const { PageConfig } = await shared("@jupyterlab/coreutils");
   const { ServerConnection } = await shared("@jupyterlab/services");
@@ -7,11 +7,11 @@ export async function server(shared) {
 
   const page = (url) => new URL(url, settings.baseUrl).href;
 
-  // Its reply when JupyterLab started; {} if it serves no course.
+  // The extension's data from when JupyterLab started; {} if it serves no course.
   const begin = JSON.parse(PageConfig.getOption("roofline") || "{}");
   const words = begin.labels ?? {};
 
-  // Its JSON, or an Error with a sentence. With a body it is a POST.
+  // Returns the reply's JSON, or throws an Error with a sentence. With a body, sends a POST.
   async function request(path, body) {
     const options = body ? { method: "POST", body: JSON.stringify(body) } : { cache: "no-store" };
     const response = await ServerConnection.makeRequest(address(path), options, settings);

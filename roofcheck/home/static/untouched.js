@@ -1,5 +1,5 @@
-// A notebook that was only opened has nothing to save. When its kernel has started, JupyterLab writes
-// that kernel's version of Python into it as language_info, which would mark it as changed.
+// Keeps a notebook that was only opened from counting as changed: when the kernel starts,
+// JupyterLab writes its Python version into the notebook's language_info.
 export async function make(shared) {
   const { INotebookTracker } = await shared("@jupyterlab/notebook");
   return {
@@ -11,7 +11,7 @@ export async function make(shared) {
         await panel.context.ready;
         const { model } = panel;
         model.metadataChanged.connect((_, { key }) => {
-          // The model is marked after it has signalled the change, so by then it can be unmarked.
+          // The model is marked as changed right after this signal, so a microtask can unmark it.
           if (key === "language_info" && !model.dirty) queueMicrotask(() => (model.dirty = false));
         });
       });

@@ -1,4 +1,4 @@
-// The content of the page. Every sentence comes from the server; this lays them out.
+// The content of the page. All sentences come from the server; this code only lays them out.
 import { element } from "./dom.js";
 import { Review } from "./review.js";
 
@@ -11,7 +11,7 @@ export class View {
     this.now = element("div");
     this.main = element("div");
     this.asking = new Review(the, () => this.refresh());
-    // Review is separate: text typed there survives when the rest is drawn anew.
+    // Review is separate, so that text typed there survives when the rest is redrawn.
     const parts = [this.head(), this.status, this.now, this.asking.node, this.main];
     node.append(element("div", { class: "roofline-page" }, parts));
   }
@@ -22,7 +22,7 @@ export class View {
     return element("div", { class: "roofline-head" }, element("h1", {}, words.title), about);
   }
 
-  // Reads the page anew: first the data known at once, then the reply of a class's exchange.
+  // Refreshes the page: first with the data available now, then with the exchange's reply.
   async refresh() {
     const turn = (this.turn = (this.turn ?? 0) + 1);
     const { request, words } = this.the;
@@ -42,7 +42,7 @@ export class View {
   }
 
   draw(data) {
-    // The same page again would take the reader's place and focus.
+    // Redrawing an unchanged page would lose the reader's position and focus.
     const shown = JSON.stringify(data);
     if (shown === this.shown) return;
     this.shown = shown;
@@ -89,7 +89,7 @@ export class View {
     return element("ul", { class: "roofline-links" }, links.map((link) => element("li", {}, link)));
   }
 
-  // A part of the page that can be folded, and stays as the reader left it.
+  // A section of the page that folds, and stays as the reader left it.
   section(name, content) {
     const key = `roofline:folded:${name}`;
     const details = element(
@@ -166,7 +166,7 @@ export class View {
     return element("a", { href, target: "_blank", rel: "noopener", ...attributes }, text);
   }
 
-  // Opens a notebook, at a cell if one is named.
+  // Opens a notebook, at a cell if one is given.
   async open(path, cell) {
     const panel = await this.commands.execute("docmanager:open", { path });
     if (!cell || !panel?.content?.widgets) return;

@@ -1,9 +1,9 @@
-// What JupyterLab loads: it only fetches the plugins, which lie in ../../static as plain JavaScript
-// and come from the server extension. So a change there needs no build and no new installation.
+// The extension that JupyterLab loads. It only fetches the plugins, which are plain JavaScript in
+// ../../static, served by the server extension. Changing them needs no build or installation.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from '@jupyterlab/application';
 import { PageConfig, URLExt } from '@jupyterlab/coreutils';
 
-// Modules that no build has seen can't import JupyterLab's packages by their names.
+// Modules that are not part of a build can't import JupyterLab's packages by name.
 const packages: Record<string, () => Promise<unknown>> = {
   '@jupyterlab/application': () => import('@jupyterlab/application'),
   '@jupyterlab/apputils': () => import('@jupyterlab/apputils'),
