@@ -1,4 +1,4 @@
-"""The sentences that students read, looked up in the tables of ``words``."""
+"""The sentences that students read, from the tables in ``words``."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,10 +9,10 @@ sentence = Words(Path(__file__).parent / "words")
 
 
 class Sentence:
-    """A sentence kept as its key; ``str`` looks it up, so it is in the current language.
+    """A sentence stored as its key; ``str`` looks it up in the current language.
 
-    Question tables are loaded once, so they keep a Sentence instead of its text. Fields can be
-    Sentences too.
+    Question tables are loaded only once, so they store a Sentence instead of its text. Fields can
+    also be Sentences.
 
     >>> places = join_items(["the peak", "the links"])
     >>> slip = Sentence("slip.two-in", way=word_direction(3.1), places=places)
@@ -38,7 +38,7 @@ class Sentence:
 
 
 def join_items(items: Iterable, last: str = "and") -> Sentence | str:
-    """Join items for a sentence; ``last`` names what precedes the last: "and", "or" or "comma".
+    """Join items for a sentence; ``last`` selects the last separator: "and", "or" or "comma".
 
     >>> str(join_items(["a", "b", "c"])), str(join_items(["a", "b"], "or"))
     ('a, b and c', 'a or b')

@@ -1,7 +1,7 @@
 """Problem set 4: a contest's table of speeds of light, three of which are wrong.
 
-It is Python because its slips are the times of other rows and the mean of six rows. In TOML these
-would be numbers that nobody can check.
+This question is in Python because its slips are the times of other rows and the mean of six rows.
+In TOML, these would be numbers that nobody can check.
 """
 
 import math
@@ -15,7 +15,7 @@ from roofcheck.steps.derivation import Derivation, make_step
 from roofcheck.steps.inputs import count
 from roofcheck.tables.toml_tables import read_table
 
-# The function that ps4.light asks for; each row of the table is a call of it.
+# The function that ps4.light asks for; each row of the table is one call of it.
 FUNCTION = read_table(Path(__file__).with_suffix(".toml"))["ps4.light"]
 LIGHT = FUNCTION.results["light"]
 WRONG_MATRIX = next(slip for slip in FUNCTION.slips["light"] if slip.name == "output travels")
@@ -100,7 +100,7 @@ def _row(row):
     )
 
 
-# The factor by which the table's geometric mean is too long.
+# The factor by which the table's geometric mean is too large.
 MEAN = Derivation(
     [
         make_step("factor_1", "24.58 / first", "", "the first factor: printed over right"),
@@ -119,7 +119,7 @@ MEAN = Derivation(
 
 
 def _times():
-    """Return the inputs of the mean: the wrong rows' right times, and the other rows' factor."""
+    """Return the mean's inputs: the right times of the wrong rows, and the other rows' factor."""
     rows = zip(("first", "second", "third"), WRONG_ROWS, strict=True)
     rest = math.prod(PUBLISHED[row] / _right(row) for row in RIGHT_ROWS)
     return {
@@ -133,7 +133,7 @@ def _mean_slip(name, expression, says):
 
 
 def _by_all(name, expression, says):
-    """Return a slip of the mean in which all six times have another last step."""
+    """Return a slip of the mean that changes the last step of all six times."""
     light = LIGHT.with_step("light", read_expression(expression))
     mean = math.prod(time / _right(row, light) for row, time in PUBLISHED.items()) ** (1 / 6)
     return Slip(name, constant_formula(mean), says)

@@ -1,4 +1,4 @@
-"""Compare a number with a value, within a tolerance or to the digits of the number."""
+"""Compare a number with a value, within a tolerance or to the number's own digits."""
 
 import math
 from collections.abc import Sequence
@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from roofcheck.reading.numbers import ALL_DIGITS, GivenNumber
 from roofcheck.sentences import sentence
 
-# Computed values that differ by less agree: students round to three digits on the way.
+# Values that differ by less than this agree: students round to three digits along the way.
 CLOSE_RTOL = 1.5e-3
-# Rare slips are many, so an answer has to match one to four digits.
+# There are so many rare slips that an answer must match one to four digits.
 EXACT_RTOL = 1e-4
-# Values that differ by less are equal but for float rounding.
+# Values that differ by less than this are equal, except for float rounding.
 SAME_RTOL = 1e-9
 # A ColumnSet compares a column only with those whose first values are about this close to its own.
 PLACE_WIDTH = 10 * SAME_RTOL
 
 
 def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = CLOSE_RTOL) -> bool:
-    """Whether each number agrees with its value, within ``rtol`` or to its own digits."""
+    """Return whether each number agrees with its value, within ``rtol`` or to its own digits."""
     for number, value in zip(given, column, strict=True):
         if not math.isclose(number.value, value, rel_tol=rtol) and not rounds_to(value, number, 2):
             return False
@@ -27,8 +27,8 @@ def agrees(given: Sequence[GivenNumber], column: Sequence[float], rtol: float = 
 def agrees_exactly(
     given: Sequence[GivenNumber], column: Sequence[float], rtol: float = EXACT_RTOL
 ) -> bool:
-    """Whether each number equals its value, however few digits it has."""
-    # A plain loop is the fastest, and one answer is compared with hundreds of slips.
+    """Return whether each number equals its value, however few digits the number has."""
+    # A plain loop is the fastest way to compare an answer with hundreds of slips.
     for number, value in zip(given, column, strict=True):
         if not math.isclose(number.value, value, rel_tol=rtol):
             return False
@@ -36,25 +36,25 @@ def agrees_exactly(
 
 
 def is_precise(given):
-    """Whether a number has too many digits, or is too large, to be a guess."""
+    """Return whether a number has too many digits, or is too large, to be a guess."""
     return given.digits >= 3 or given.value >= 1e6
 
 
 def rounds_to(target, given, at_least):
-    """Whether a number is ``target`` rounded to its own digits, or to ``at_least`` so many."""
+    """Return whether a number is ``target`` rounded to its digits, at least to ``at_least``."""
     if given.digits >= ALL_DIGITS or not target:
         return False
     if not (math.isfinite(target) and math.isfinite(given.value)):
         return False
     digits = max(given.digits, at_least)
     last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
-    # 0.00101 rounds to 0.0010. 0.00098 is as near but has a digit in a smaller place.
+    # 0.00101 rounds to 0.0010. 0.00098 is as close, but has a digit in a smaller place.
     whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME_RTOL)
     return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME_RTOL)
 
 
 def are_equal(column, other):
-    """Whether two columns hold the same values, so no answer can tell their slips apart."""
+    """Return whether two columns have equal values, so no answer can distinguish their slips."""
     return all(math.isclose(a, b, rel_tol=SAME_RTOL) for a, b in zip(column, other, strict=True))
 
 
@@ -83,7 +83,7 @@ class ColumnSet:
 
 
 def explain_caret(value, targets):
-    """Return a hint if ``value`` is what Python makes of ``5*10^11`` for 5e11; else None."""
+    """Return a hint if ``value`` comes from a mistyped power such as ``5*10^11``, or None."""
     for target in targets:
         if not (math.isfinite(target) and abs(target) >= 1e3):
             continue

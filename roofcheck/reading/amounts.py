@@ -11,7 +11,7 @@ from roofcheck.sentences import sentence
 
 SMALL_PREFIXES = VOCABULARY["small_prefixes"]
 LARGE_PREFIXES = VOCABULARY["large_prefixes"]
-# Only the case tells bits from bytes, but "gflops" is unambiguous.
+# Case distinguishes bits from bytes, but "gflops" is unambiguous.
 PREFIXES = {"time": SMALL_PREFIXES, "work": LARGE_PREFIXES | {"g": 1e9, "t": 1e12}}
 SCALES = VOCABULARY["scales"]
 # The dimension and size of each base unit, by symbol and by word.
@@ -25,15 +25,15 @@ POWERS = {
     "ratio": (0, 0, 0, 0), "speed": (-1, 0, 1, 0), "bandwidth": (-1, 1, 0, 0),
     "intensity": (0, -1, 1, 0), "rate": (-1, 0, 0, 1),
 }  # fmt: skip
-# A student may leave out this part of a unit: TFLOPS is a rate, and an intensity may be in FLOPs.
+# Students may omit this part of a unit: TFLOPS is a rate, and an intensity may be in FLOPs.
 IMPLIED_UNITS = {"speed": "/s", "rate": "/s", "intensity": "/byte"}
 
 
 @dataclass(frozen=True)
 class Amount:
-    """A number with its powers of the base units: seconds, bytes, FLOPs and counted things.
+    """A number and the powers of its base units: seconds, bytes, FLOPs and counted things.
 
-    It supports arithmetic. Adding or comparing amounts of different powers raises ValueError.
+    Amounts support arithmetic. Adding or comparing amounts in different units raises ValueError.
 
     >>> (read_unit("GB") / read_unit("TB/s")).in_unit("ms")
     1.0
@@ -43,9 +43,9 @@ class Amount:
     powers: tuple = POWERS["ratio"]
 
     def in_unit(self, unit):
-        """Return the value in a question's ``unit``; None if it measures something else."""
+        """Return the value in a question's ``unit``, or None if the dimensions differ."""
         powers = POWERS[DIMENSIONS[unit]]
-        # Counted things may be the answer itself or cancel on the way.
+        # Counted things may be the answer itself or cancel out.
         counted = unit in ("", "tokens") or any(powers) or not self.powers[3]
         if self.powers[:3] != powers[:3] or not counted:
             return None
@@ -92,7 +92,7 @@ class Amount:
 
 
 def _format_powers(powers):
-    """Return the unit with these powers, as a sentence names it.
+    """Return the unit with these powers, formatted for a sentence.
 
     >>> str(_format_powers((0, 0, 0, 0))), _format_powers((2, 1, -1, 0))
     ('a plain number', 's²·byte/FLOP')
@@ -112,7 +112,7 @@ def _format_powers(powers):
 
 
 def conversion_factor(written, unit):
-    """Return the number of a question's ``unit`` in one written unit; None if it doesn't fit.
+    """Return the factor from a written unit to a question's ``unit``, or None if they don't fit.
 
     >>> conversion_factor("ms", "s"), conversion_factor("FLOPs per byte", "FLOP/byte")
     (0.001, 1.0)

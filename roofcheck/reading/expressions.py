@@ -5,7 +5,7 @@ import re
 from roofcheck.sentences import join_items, sentence
 
 LONGEST_TEXT = 300
-# No honest answer nests parentheses, signs or powers as deeply.
+# No honest answer nests parentheses, signs or powers deeper than this.
 DEEPEST_NESTING = 30
 NUMBER = r"(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 TOKEN = re.compile(rf"{NUMBER}|[^\W\d]\w*|\*\*|\\[A-Za-z]+|\S")
@@ -14,12 +14,12 @@ FUNCTIONS = {"max": max, "min": min, "abs": abs, "sqrt": None}
 
 
 def evaluate(text, values=None, number=float, exact=()):
-    """Return the value of an arithmetic expression of numbers and named ``values``.
+    """Evaluate an arithmetic expression of numbers and named ``values``.
 
-    Products may leave out their sign: ``2k(k+1)``. Names may be in the other case, have a
-    subscript, or follow an ``x`` for times, as long as only one value fits. LaTeX's ``frac`` and
-    ``sqrt`` are known. ``exact`` names need their own case; ``number`` converts floats to the type
-    of the values. Raises ValueError that names the unknown part for all other text.
+    Multiplication signs are optional: ``2k(k+1)``. Names may differ in case, have a subscript, or
+    follow an ``x`` for times, provided that only one value matches. LaTeX's ``frac`` and ``sqrt``
+    work. Names in ``exact`` are case-sensitive. ``number`` converts floats to the type of the
+    values. For all other text, raises a ValueError that names the unknown part.
 
     >>> evaluate("2*10^3"), evaluate("(k-1)/(2(k+1))", {"k": 3.0})
     (2000.0, 0.25)
@@ -35,7 +35,7 @@ def evaluate(text, values=None, number=float, exact=()):
     except OverflowError:
         raise ValueError(sentence("expression.too-large")) from None
     except TypeError:
-        # A function has the wrong number of arguments.
+        # A function was called with the wrong number of arguments.
         raise ValueError(sentence("expression.not-arithmetic")) from None
 
 
@@ -47,7 +47,7 @@ def _raise_to_power(base, exponent):
 
 
 class _Parser:
-    """A recursive-descent parser that evaluates while it reads."""
+    """A recursive-descent parser that evaluates while it parses."""
 
     def __init__(self, text, values, number, exact):
         self._values, self._number = values, number
@@ -146,7 +146,7 @@ class _Parser:
             raise ValueError(sentence("expression.not-arithmetic"))
 
     def _split_name(self, token, text):
-        """Return the tokens of a word: BDF is the product of B, D and F."""
+        """Split a word into tokens: BDF is the product of B, D and F."""
         if not re.match(r"[^\W\d]", token):
             return [token]
         if name := self._find_value_name(token):
@@ -167,7 +167,7 @@ class _Parser:
         raise ValueError(sentence("expression.unknown", name=repr(token[:40]), symbols=known))
 
     def _find_value_name(self, word):
-        """Return the only name that a word matches if case is ignored, or None."""
+        """Return the only name that a word matches when case is ignored, or None."""
         if word in self._values:
             return word
         names = [name for name in self._folded if name.casefold() == word.casefold()]

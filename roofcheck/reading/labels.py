@@ -1,4 +1,4 @@
-"""Sort the answers to several named parts by their labels."""
+"""Assign answers to the named parts of a question by their labels."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from roofcheck.reading.numbers import UnreadableError, as_sequence
 from roofcheck.reading.spelling import to_plain_signs
 from roofcheck.sentences import join_items, sentence
 
-# Separators between answers, the clearest first. A comma may belong to a number.
+# Separators between answers, clearest first. A comma may be part of a number.
 SEPARATORS = (
     r"\s*;\s*",
     r",\s+|,?\s+and\s+|\s*和\s*",
@@ -22,8 +22,8 @@ LABEL_APART = re.compile(r"^\s*([A-Za-z][A-Za-z_ ]*?)\s+(?=[-+~≈.\d])(.*)$")
 def order_by_labels(answer, names):
     """Return the answers to named parts in the order of the names.
 
-    Takes a list, a mapping, a generator or a text. Answers with a part's name as a label go to that
-    part; the others fill the rest in their own order. Raises UnreadableError.
+    The answer can be a list, mapping, generator or text. Items labelled with a part's name go to
+    that part, and the others fill the remaining parts in order. Raises UnreadableError.
 
     >>> order_by_labels("bytes = 2e6, FLOPs: 3e9", ["FLOPs", "bytes"])
     ['3e9', '2e6']
@@ -49,7 +49,7 @@ def order_by_labels(answer, names):
 
 
 def find_part(label, names):
-    """Return the index of the name that a label matches; None if none or several match.
+    """Return the index of the only name that a label matches, or None.
 
     >>> names = ["FLOPs", "T_lower", "T_upper"]
     >>> find_part("flops", names), find_part("Lower time", names), find_part("T", names)
@@ -80,7 +80,7 @@ def _split_parts(text, many):
     if len(text) > LONGEST_TEXT:
         why = sentence("expression.too-long", most=LONGEST_TEXT)
         raise UnreadableError(sentence("unread.no-number", text=repr(f"{text[:39]}…"), why=why))
-    # Line breaks separate too, but ``to_plain_signs`` drops them.
+    # Line breaks are separators, too, but ``to_plain_signs`` drops them.
     text = ";".join(map(to_plain_signs, text.strip().splitlines())).strip("; ")
     text = re.sub(r"^[\[{](.*)[\]}]$|^\((?!.*\).*\()(.*)\)$", r"\1\2", text)
     for separator in SEPARATORS:
@@ -91,7 +91,7 @@ def _split_parts(text, many):
 
 
 def _read_label(item, names):
-    """Return the index of the part that a label names, or None, and the answer without it."""
+    """Return the index of the part named by a label, or None, and the answer without the label."""
     if isinstance(item, (tuple, list)) and len(item) == 2 and isinstance(item[0], str):
         return find_part(item[0], names), item[1]
     if isinstance(item, str) and len(item) <= LONGEST_TEXT:

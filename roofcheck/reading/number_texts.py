@@ -16,31 +16,31 @@ ALL_DIGITS = 17
 NUMBER = f"(?>{expressions.NUMBER})"  # atomic: 1e-3 is not 1 e - 3
 SEPARATED_NUMBER = re.compile(r"(?=[.\d])[\d.,]*[.,]\d+")
 THOUSANDS = re.compile(r"(?<![\d.,])([1-9]\d{0,2}),(\d{3})(?![\d.,])")
-# Two numbers, either of which may be the answer: "5 or 6", "3 ± 1", "3, 4".
+# Two numbers, either of which could be the answer: "5 or 6", "3 ± 1", "3, 4".
 TWO_NUMBERS = re.compile(
     r"^\D*\d.*(?:\b(?:or|to|and|vs|versus|until|but|not)\b|±|\+ ?/ ?-|\.\.|[;~:<≤>≥]|, ).*\d"
     r"|^between\b",
     re.I,
 )
-# "3-4" and "3 ms - 4 ms": a range, if the second number is the larger one.
+# "3-4" and "3 ms - 4 ms" are ranges if the second number is larger.
 RANGE = re.compile(rf"({NUMBER}) ?[^\W\d]{{0,9}} ?- ?({NUMBER})[^\d()*/^+-]*")
 # "291 (3.4e12)": a product, or the same number twice.
 NUMBER_TWICE = re.compile(rf"{NUMBER}(?: ?[A-Za-z%][A-Za-z%/]*)?(?: \(.*| ?\([-+ ]*{NUMBER} ?)\)")
 FUNCTION_CALL = rf"\\?(?:{'|'.join(expressions.FUNCTIONS)}) ?\(|\\frac"
 LETTERS = r"(?:%|[^\W\d_])+(?:[ -](?:%|[^\W\d_])+)*"
 UNIT = rf"(?!{FUNCTION_CALL})(?:/ ?)?{LETTERS}(?: ?/ ?{LETTERS}| ?/ ?\({LETTERS}\))*"
-# A unit belongs only to the number right before it.
+# A unit applies only to the number right before it.
 NUMBER_WITH_UNIT = re.compile(
     rf"(?P<number>{NUMBER})(?: ?(?P<unit>{UNIT}))?|{FUNCTION_CALL}|(?P<alone>{UNIT})"
 )
-# Spellings of FLOPs that may mean FLOP/s, the likeliest first.
+# Spellings of FLOPs that may mean FLOP/s, most likely first.
 RATE_SPELLINGS = ("(?!)", r"[A-Z]S$", "^[kMGTPE](?!$)", "")
 
 
 class UnreadableError(Exception):
-    """An answer can't be read as a number; the message gives the reason.
+    """An answer can't be read as a number; the message says why.
 
-    ``missing``: there is no answer at all. ``number``: the GivenNumber before a unit that is wrong.
+    If ``missing``, there is no answer at all. ``number`` is the GivenNumber before a wrong unit.
     """
 
     def __init__(self, message, missing=False, number=None):
@@ -49,14 +49,14 @@ class UnreadableError(Exception):
 
 
 class AmbiguousError(UnreadableError):
-    """A text can be read as two numbers; the message asks which one."""
+    """A text can be read as two different numbers; the message asks which one is meant."""
 
 
 @dataclass(frozen=True)
 class GivenNumber:
     """A number and its significant digits; ALL_DIGITS for a computed one.
 
-    ``unconverted`` is the number in the student's unit, before it was converted. ``continental`` is
+    ``unconverted`` is the number in the student's own unit. ``continental`` is
     the other reading of "4,227": 4.227, with a decimal comma.
     """
 
@@ -67,7 +67,7 @@ class GivenNumber:
 
 
 def read_text(text, unit):
-    """Return the GivenNumber of a text in a question's unit. Raises UnreadableError.
+    """Read a text as a GivenNumber in a question's unit. Raises UnreadableError.
 
     >>> read_text("about 1.22 ms", "s").value, read_text("2 GB / 1.6 TB/s", "ms").value
     (0.00122, 1.25)
@@ -113,7 +113,7 @@ def _quote(text):
 
 
 def _normalise_separators(match):
-    """Write a number with a decimal point and without thousands separators."""
+    """Rewrite a number with a decimal point and without thousands separators."""
     text = match[0]
     if re.fullmatch(r"[1-9]\d{0,2}(,\d{3})+(\.\d+)?", text):
         if text.count(",") == 1 and re.match(
@@ -137,7 +137,7 @@ def _refuse_ambiguous(words, text):
 
 
 def _drop_repeated_number(words, unit, text):
-    """Drop a number in parentheses after another if the two are equal."""
+    """Drop a number in parentheses if it equals the number before it."""
     first, second = words[:-1].split("(", 1)
     values = [_read_measured_number(part.strip(), unit).value for part in (first, second)]
     if not math.isclose(*values, rel_tol=0.01):

@@ -14,15 +14,15 @@ from roofcheck.sentences import join_items, sentence
 from roofkit import hardware
 from roofkit.roofline import Cost, Estimate, Roofline
 
-# No answer has so many parts, so the rest of a longer one is ignored.
+# No question has this many parts, so any further items of an answer are ignored.
 MOST_ITEMS = 1000
-# Students may hand in a roofkit object. Its type and the dimension of the question decide which
-# attribute is read. For an Estimate the question's ``figure`` names it.
+# An answer may be a roofkit object. Its type and the question's dimension determine which attribute
+# is read. For an Estimate, the question's ``figure`` names the attribute.
 ANSWERING_ATTRIBUTES = {
     (Cost, "intensity"): "intensity", (Cost, "work"): "flops", (Cost, "data"): "bytes",
     (Roofline, "intensity"): "ridge", (Roofline, "bandwidth"): "bandwidth",
 }  # fmt: skip
-# The attributes that a message offers if none of them is clearly the answer.
+# The attributes that a message suggests if none of them is clearly the answer.
 ATTRIBUTES = {
     Estimate: (".lower", ".upper", ".math", ".comms"), Cost: (".flops", ".bytes", ".intensity"),
     Roofline: (".ridge", ".peak_flops", ".bandwidth"),
@@ -39,7 +39,7 @@ def word_missing(answer):
 
 
 def describe_type(answer):
-    """Return the kind of an answer, as a sentence names it."""
+    """Return the name of an answer's type, for use in a sentence."""
     if isinstance(answer, (bool, np.bool_)):
         return sentence("kind.boolean")
     if callable(answer):
@@ -48,7 +48,7 @@ def describe_type(answer):
 
 
 def read_number(answer, unit="", figure=""):
-    """Return a GivenNumber for anything that is one real number, in the question's unit.
+    """Read any answer that is one real number as a GivenNumber in the question's unit.
 
     ``figure`` names the attribute to read from an Estimate. Raises UnreadableError.
     """
@@ -59,7 +59,7 @@ def read_number(answer, unit="", figure=""):
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
         return _read_roofkit_object(answer, unit, figure)
     if isinstance(answer, hardware.Figure) and answer.unit != unit:
-        # A figure of another quantity keeps its number, so that its slip can be found.
+        # A value of another quantity keeps its number, so that its slip can be found.
         return GivenNumber(float(answer) * (amounts.conversion_factor(answer.unit, unit) or 1.0))
     answer = _unwrap_single(answer)
     if isinstance(answer, str):
@@ -94,7 +94,7 @@ def _unwrap_single(answer):
 
 
 def _count_digits(answer, value):
-    """Count the significant digits that the number needs."""
+    """Count the significant digits needed to write the number."""
     if isinstance(answer, Decimal):
         text = str(answer.normalize())
     elif isinstance(answer, (int, np.integer)) and abs(answer) < 10**ALL_DIGITS:
@@ -121,9 +121,9 @@ def _read_roofkit_object(answer, unit, figure):
 
 
 def as_sequence(answer, most):
-    """Return the items of a collection, or a tuple of the one item for anything else.
+    """Return the items of a collection; anything else becomes a tuple of one item.
 
-    At most ``most`` items are taken from an iterator, which may never end.
+    At most ``most`` items are read from an iterator, because it may be endless.
     """
     if isinstance(answer, Mapping):
         answer = answer.values()
@@ -136,7 +136,7 @@ def as_sequence(answer, most):
 
 
 def _holds_several(answer):
-    """Whether an answer is an ordered collection, such as a list, an array or a generator."""
+    """Return whether an answer is an ordered collection, such as a list, array or generator."""
     if isinstance(answer, (str, bytes, set, frozenset)) or callable(answer):
         return False
     return answer.ndim > 0 if isinstance(answer, np.ndarray) else isinstance(answer, Iterable)

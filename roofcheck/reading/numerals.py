@@ -1,4 +1,4 @@
-"""Replace English and Chinese number words by digits, and translate Chinese around numbers."""
+"""Replace English and Chinese number words with digits, and translate Chinese around numbers."""
 
 import re
 from decimal import Decimal
@@ -56,7 +56,7 @@ CHINESE_PREFIX = re.compile(
 
 
 def replace_numerals(text):
-    """Return the text with digits for number words, and English for Chinese.
+    """Return the text with number words as digits and Chinese words in English.
 
     >>> replace_numerals("two hundred and forty"), replace_numerals("three quarters")
     ('240', '(3/4)')

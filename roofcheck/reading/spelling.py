@@ -6,18 +6,18 @@ import unicodedata
 from roofcheck.reading.expressions import LONGEST_TEXT
 from roofcheck.reading.vocabulary import VOCABULARY
 
-# Replaced before Unicode's normal form, which would turn 10² into 102 and 1½ into 11/2.
+# Replaced before Unicode normalisation, which would turn 10² into 102 and 1½ into 11/2.
 FROM_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 SUPERSCRIPT_NUMBER = re.compile("[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 INVISIBLE_SIGNS = re.compile("[\u200b-\u200f\u2060\ufeff]")
 PLAIN_SIGNS = str.maketrans(VOCABULARY["plain_signs"])
 LATEX = VOCABULARY["latex"]
-# LaTeX commands that only set type.
+# LaTeX commands that only affect typesetting.
 TYPESETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z])|\\[,;:! ()\[\]]"
 
 
 def to_plain_signs(text):
-    """Return the text with only characters that a keyboard has.
+    """Return the text with keyboard characters only.
 
     >>> to_plain_signs("２·10⁻³ ＧＢ／ｓ"), to_plain_signs("1½")
     ('2*10^(-3) GB/s', '(1+1/2)')
@@ -44,7 +44,7 @@ def _replace_latex(text):
 
 
 def extract_formula(text):
-    """Return the right-hand side of a written formula in plain signs, without a unit.
+    """Return the right-hand side of a written formula in keyboard characters, without its unit.
 
     >>> extract_formula("D ≥ (n−1)·C/W"), extract_formula(r"$I = \\frac{2}{3b}$ FLOP/byte")
     ('(n-1)*C/W', '\\\\frac{2}{3b}')

@@ -11,7 +11,7 @@ WORDS_BEFORE = re.compile(
     r"^(?:i (?:get|got|think|guess|say)|then|about|approximately|approx|roughly|around|circa|ca|"
     r"exactly|nearly|almost|some|over|just|only|more than|at most|at least|at best|up to|the|"
     r"(?:a )?factor(?: of)?|by|of)(?![A-Za-z_])(?:\.(?!\d))?|^[~:]|"
-    # "D > 8756" is the bound itself, and "ridge: 240" has a label.
+    # In "D > 8756" the number is the bound itself, and "ridge: 240" has a label.
     r"^[A-Za-z_*]{0,8} ?[>≥]|^[A-Za-z][A-Za-z_ ]{0,30}(?:\([^()]{0,20}\))? ?:",
     re.I,
 )
@@ -24,7 +24,7 @@ WORDS_AFTER = re.compile(
 )
 RESULT = re.compile(r"[=≈]+>?|\b(?<!or )(?:so|therefore|hence|thus)\b", re.I)
 REMARK = re.compile(r"(?<=[\w%.)]) \((?!or\b)(?=[^()]*[A-Za-z]{2})[^()]*\)$")
-# "1.22 (ms)" ends with a unit, "1.22, memory-bound" with a comment.
+# "1.22 (ms)" ends with a unit, and "1.22, memory-bound" with a comment.
 UNIT_APART = re.compile(r"(?<=[\d)]) ?(?:\(([^\d()]+)\)|,([^\d()]*))$")
 # "8 H100s" are 8 chips, and "8 E10" may be a power of ten.
 CHIPS = re.compile(r"(?<=\d) (?:\w+ )?(?!E\d)[A-Z]{1,2}\d{1,4}[A-Za-z]{0,2}$")
@@ -39,14 +39,14 @@ OPERATIONS = {
     r"(?<=\S) minus (?=[\d(.])": "-",
     r" to the (?:power (?:of )?)?(?=[\d(-])": "^",
     r"(?<=\d)-(?=fold\b)": " ",
-    # "5×" and "5x faster" are times.
+    # In "5×" and "5x faster", the sign means times.
     r"(?<=[\d)]) ?[*xX] ?(?=$|(?:as|more|less|fewer|faster|slower|longer|shorter|lower|higher)\b)":
         " times ",
 }  # fmt: skip
 
 
 def without_words(words):
-    """Return only the number, with signs for operations.
+    """Return only the number or its arithmetic, with signs for operations.
 
     >>> without_words("I think T_comms is about 5 ms, so it binds")
     '5 ms'

@@ -1,4 +1,4 @@
-"""The units that questions ask for, and how values in them are formatted."""
+"""The units that questions ask for, and the formatting of values in them."""
 
 import math
 
@@ -7,9 +7,9 @@ from roofcheck.sentences import Sentence, sentence
 from roofkit._units import engineering
 
 DIMENSIONS = VOCABULARY["dimensions"]
-# The usual wrong units of an answer, with the factor from the right unit to each.
+# Common wrong units of an answer, each with the factor from the right unit.
 WRONG_UNITS = VOCABULARY["wrong_units"]
-# Units that take SI prefixes, with their symbol after one.
+# Units that take SI prefixes, with their symbols after a prefix.
 PREFIXED_UNITS = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
 # Numbers outside this range are shown as powers of ten.
 PLAIN_RANGE = 1e-4, 1e8
@@ -28,7 +28,7 @@ SINGULAR_SENTENCES = {"bytes": "amount.one-byte", "FLOPs": "amount.one-flop"}
 
 
 def format_unit(unit):
-    """Return the name of a unit in a sentence.
+    """Return a unit's name, for use in a sentence.
 
     >>> str(format_unit("ms")), format_unit("FLOP/byte")
     ('milliseconds', 'FLOP/byte')
@@ -37,14 +37,14 @@ def format_unit(unit):
 
 
 def format_value(value, unit, least=3):
-    """Return a value with its unit as a sentence shows it, to at least ``least`` digits.
+    """Format a value with its unit for a sentence, with at least ``least`` digits.
 
     >>> format_value(1.0107e-3, "s"), format_value(0.892, "of peak")
     ('1.01 ms', '89.2% of peak')
     >>> format_value(2, "bytes"), format_value(1.34e7, "bytes"), format_value(1.5e12, "byte/s")
     ('2 bytes', '13.4 MB', '1.5 TB/s')
 
-    FLOPs take no prefix, since 10 TFLOPs looks like a speed.
+    FLOPs take no prefix, because 10 TFLOPs would look like a speed.
 
     >>> format_value(1e12, "FLOPs"), format_value(0.5, "FLOPs"), format_value(7.04e9, "")
     ('10¹² FLOPs', '0.5 FLOPs', '7.04 · 10⁹')
@@ -67,7 +67,7 @@ def format_value(value, unit, least=3):
 
 
 def format_number(number):
-    """Return a number as a sentence shows it: with all its digits, or as a power of ten.
+    """Format a number for a sentence, with all its digits or as a power of ten.
 
     >>> format_number(8192), format_number(5e11), format_number(-0.5)
     ('8,192', '5 · 10¹¹', '−0.5')
@@ -80,7 +80,7 @@ def format_number(number):
 
 
 def append_unit(number, unit):
-    """Return a formatted number with its unit.
+    """Return a formatted number with its unit appended.
 
     >>> append_unit("2", "bytes"), append_unit("1", "FLOPs"), append_unit("7", "")
     ('2 bytes', '1 FLOP', '7')
@@ -95,7 +95,7 @@ def append_unit(number, unit):
 
 
 def format_power(value):
-    """Return a large or small number as 3.44 · 10¹⁰ or 10¹²."""
+    """Format a large or small number as 3.44 · 10¹⁰ or 10¹²."""
     mantissa, _, power = f"{value:.10e}".partition("e")
     times = "" if float(mantissa) == 1 else f"{float(mantissa):g} · "
     return f"{times}10{str(int(power)).translate(TO_SUPERSCRIPT)}"

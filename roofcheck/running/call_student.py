@@ -1,4 +1,4 @@
-"""Call a student's function with numbers; if that fails, again with arrays of length one."""
+"""Call a student's function with numbers or, if that fails, with arrays of length one."""
 
 import inspect
 import re
@@ -7,7 +7,7 @@ import numpy as np
 
 from roofcheck.sentences import sentence
 
-# Longer error texts are cut.
+# The maximum length of an error text in a message.
 LONGEST_QUOTE = 80
 # Python's terms in error texts, with the words that students know.
 PYTHON_TERMS = {
@@ -19,7 +19,7 @@ PYTHON_TERMS = {
 
 
 def call_function(function, case):
-    """Call ``function`` with the arguments of ``case``; raises what it raises."""
+    """Call ``function`` with the arguments of ``case``. Raises whatever the function raises."""
     try:
         return function(*case)
     except (Exception, SystemExit) as error:
@@ -34,7 +34,7 @@ def call_function(function, case):
 
 
 def argument_names(function, count):
-    """Return the names of a function's ``count`` arguments; numbers if it has another count."""
+    """Return the names of a function's ``count`` arguments, or numbers if the count differs."""
     try:
         names = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
@@ -45,12 +45,12 @@ def argument_names(function, count):
 
 
 def error_message(error):
-    """Return an error's text in one short line.
+    """Return an error's text as one short line.
 
     >>> error_message(OverflowError(34, "Numerical result out of range"))
     'Numerical result out of range'
     """
-    # A student's own error may fail to give its text.
+    # The text of a student's own exception class may itself raise an error.
     try:
         text = " ".join(f"{error}"[: 10 * LONGEST_QUOTE].split())
     except Exception:

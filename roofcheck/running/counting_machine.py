@@ -1,10 +1,10 @@
 """Record a student's function on a counting machine as plain data, and replay it.
 
-A case of a puzzle **records** a function: it calls the function with a machine that writes down
-every operation, as a *program*, a list of plain values that JSON can carry. It **replays** the
-program on its own machine, with its own numbers, and takes the counts from there. The function
-sees handles but no numbers, so the program is complete, and nothing else from the student's process
-has to be trusted.
+A puzzle case **records** a function: it calls the function with a machine that logs every operation
+in a *program*, a list of plain values that fit into JSON. The case then **replays** the program on
+its own machine, with its own numbers, and uses the counts from there. The function sees handles but
+no numbers, so the program is complete, and nothing else from the student's process has to be
+trusted.
 """
 
 import abc
@@ -24,19 +24,19 @@ from roofkit.network import Fabric, Group, least_gather_bytes
 from rooflab.scratchpad import Scratchpad
 
 MOST_OPERATIONS = 20_000
-# The deepest part of a part, and the most axes of an array, that a function may make.
+# The maximum depth of nested parts, and the maximum number of axes of an array.
 DEEPEST_PART = 8
-# A function that asks a fabric who holds what more often than this is stopped as endless.
+# A function that queries a fabric's contents more often than this is stopped as endless.
 MOST_QUESTIONS = 10 * MOST_OPERATIONS
-# The most elements in all arrays that a function makes.
+# The maximum number of elements in all arrays that a function creates.
 MOST_ELEMENTS = 10**7
-# A row is a multiple of another if the rest is at most this share of its length.
+# A row is a multiple of another if the residual is at most this fraction of the row's norm.
 PROPORTIONAL_RTOL = 1e-6
 
 
 @dataclass(frozen=True)
 class Count:
-    """The result of a program: bytes moved, counts by name, those in words, and any error."""
+    """The result of a program: bytes moved, counts by name, a description, and any error."""
 
     moved_bytes: float = 0.0
     counts: Mapping[str, float] = field(default_factory=dict)
@@ -45,11 +45,11 @@ class Count:
 
 
 class TooLongError(BaseException):
-    """Ends a function with too many operations; ``except Exception`` doesn't catch it."""
+    """Stops a function with too many operations; ``except Exception`` doesn't catch it."""
 
 
 class Case(abc.ABC):
-    """One size of a puzzle, with the ``least`` bytes that it takes."""
+    """One size of a puzzle, with the ``least`` bytes that a schedule has to move."""
 
     least: float
     sentence_group: ClassVar[str]  # the key of the machine's sentences
@@ -64,18 +64,18 @@ class Case(abc.ABC):
 
     @abc.abstractmethod
     def make_machine(self, record: Callable | None = None) -> tuple:
-        """Return arguments for a function; their machine passes its operations to ``record``."""
+        """Return a function's arguments; their machine passes its operations to ``record``."""
 
     @abc.abstractmethod
     def operations(self, machine: tuple) -> Mapping[str, Callable]:
-        """Return the functions that do a program's operations on a machine, by name."""
+        """Return the functions, by name, that perform a program's operations on a machine."""
 
     @abc.abstractmethod
     def count(self, machine: tuple) -> Count:
         """Return the Count after a program has run."""
 
     def without_numbers(self) -> "Case":
-        """Return the case with zeros for its numbers, which is enough to record a function."""
+        """Return the case with its numbers set to zero, which is enough to record a function."""
         return self
 
     def record(self, function) -> list | str:
@@ -97,7 +97,7 @@ class Case(abc.ABC):
             return sentence("puzzle.raised", error=error_text(error))
 
     def replay(self, program) -> Count:
-        """Return the Count of a program; for data that isn't a program, it says what is wrong."""
+        """Return the Count of a program; its error is set if the data is not a valid program."""
         place = 0
         try:
             if len(program) > MOST_OPERATIONS:
@@ -116,7 +116,7 @@ class Case(abc.ABC):
 
 @dataclass(frozen=True, eq=False)
 class ScratchpadCase(Case):
-    """A computation on a Scratchpad by function(pad, inputs…, output).
+    """A computation on a Scratchpad, performed by function(pad, inputs…, output).
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class ScratchpadCase(Case):
     inputs : mapping of name to values
     output : name of the output
     result : the right output, computed with NumPy
-    least : bytes
+    least : the least bytes
     """
 
     sizes: Mapping[str, int]
@@ -148,7 +148,7 @@ class ScratchpadCase(Case):
         return replace(self, inputs=inputs, result=np.zeros(self.result.shape))
 
     def make_machine(self, record=None):
-        # A recorded function sees zeros, so it can't read the numbers.
+        # While recording, the pad contains zeros, so the function can't read the numbers.
         pad = Scratchpad(self.capacity) if record is None else RecordingPad(self.capacity, record)
         inputs = (self if record is None else self.without_numbers()).inputs
         arrays = [Scratchpad.array(pad, values, name=name) for name, values in inputs.items()]
@@ -163,7 +163,7 @@ class ScratchpadCase(Case):
 
         def within(shape):
             nonlocal room
-            # operator.index refuses a text, which math.prod would repeat to a huge one.
+            # operator.index rejects strings, which math.prod would repeat into huge ones.
             lengths = [
                 min(operator.index(length), MOST_ELEMENTS + 1) for length in shape[:DEEPEST_PART]
             ]
@@ -292,7 +292,7 @@ class RecordingPad(Scratchpad):
 
 @dataclass(frozen=True)
 class NetworkCase(Case):
-    """An all-gather on the chips of a group by function(fabric)."""
+    """An all-gather among the chips of a group, performed by function(fabric)."""
 
     group: Group
 
@@ -360,7 +360,7 @@ class RecordingFabric(Fabric):
         return super().lacking
 
     def _count_question(self):
-        # A loop that only asks may never end.
+        # A loop that only queries the fabric may never end.
         self._questions_asked += 1
         if self._questions_asked > MOST_QUESTIONS:
             raise TooLongError
@@ -391,7 +391,7 @@ def _read_axis(plain):
 
 
 def _is_proportional(output, right):
-    """Whether each row is the right one times its own positive factor."""
+    """Return whether each row is a positive multiple of the right row."""
     factors = (output * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
     rest = np.linalg.norm(output - factors * right, axis=-1)
     return bool(

@@ -1,13 +1,13 @@
-"""A limit on the time that a student's code may take.
+"""A time limit for a student's code.
 
-CPU time of the process counts, so a busy machine costs a student nothing. While the process does no
-work, as in a sleep, wall-clock time counts instead.
+The limit applies to the CPU time of the process, so a busy machine costs a student nothing. While
+the process is idle, for example asleep, wall-clock time counts instead.
 
-When the time is up, the code is stopped by an exception. In the main thread of Linux and macOS a
-signal handler raises it, which ends loops, sleeps, locks, and powers of huge numbers. On Windows
-and in other threads a watcher thread raises it, and Python delivers it only between two bytecodes,
-so a sleep or one huge power goes on. Nothing stops a single call into C that checks no signals,
-such as ``sum(itertools.count())``, a thread that the code has started, or its use of memory.
+When the time is up, an exception stops the code. In the main thread on Linux and macOS, a signal
+handler raises it, which ends loops, sleeps, locks, and powers of huge numbers. On Windows and in
+other threads, a watcher thread raises it, and Python delivers it only between two bytecodes, so a
+sleep or one huge power continues. Nothing stops a single C call that checks no signals, such as
+``sum(itertools.count())``, or a thread that the code started, and nothing limits memory.
 """
 
 import ctypes
@@ -19,13 +19,13 @@ import threading
 import time
 
 SECONDS = 3.0
-# The clock is checked ten times within the limit. A process that worked for less than a fiftieth of
-# the time between two checks is asleep: on any machine, a running one gets more than that.
+# The clock is checked ten times within the limit. A process that used less than a fiftieth of the
+# time between two checks counts as asleep. On any machine, a running one gets more than that.
 LOOKS, ASLEEP = 10, 1 / 50
-# Code with a bare ``except`` catches the strike. So it is struck again after a random 5 to 40 µs:
-# sooner or later a strike falls between two ``try`` blocks. If the handler found no room on the
-# stack, the next alarm comes after RETRY_SECONDS. A watcher thread is too slow for this, so its
-# strike makes the code that catches it sleep for PAUSE_SECONDS, until the next strike.
+# Code with a bare ``except`` catches the strike, so another follows after a random 5 to 40 µs.
+# Sooner or later, one falls between two ``try`` blocks. If the handler finds no room on the stack,
+# the next alarm comes after RETRY_SECONDS. A watcher thread is too slow for this, so code that
+# catches its strike sleeps for PAUSE_SECONDS, until the next strike.
 STRIKE_INTERVAL, RETRY_SECONDS, CHANCE = (5e-6, 4e-5), 1e-3, random.Random()
 PAUSE_SECONDS = 5e-3
 # Raises an exception in another thread, before its next bytecode.
@@ -34,21 +34,21 @@ STRIKE.argtypes = ctypes.c_ulong, ctypes.py_object
 
 
 class EndlessError(Exception):
-    """Code did not end in time."""
+    """The code did not finish in time."""
 
 
 class _Strike(BaseException):
-    """Ends the student's code; ``except Exception`` does not catch it."""
+    """Stops the student's code; ``except Exception`` does not catch it."""
 
 
 class _StrikeAndPause(_Strike):
-    """A strike from another thread; catching it takes until the next one."""
+    """A strike from another thread; code that catches it sleeps until the next strike."""
 
     __init__ = functools.partial(time.sleep, PAUSE_SECONDS)
 
 
 class TimeLimit:
-    """A limit of ``seconds`` for all calls of one check together.
+    """A limit of ``seconds`` shared by all calls of one check.
 
     >>> TimeLimit(3).call(pow, 2, 10)
     1024
@@ -60,12 +60,12 @@ class TimeLimit:
         self._worked, self._running = 0.0, False
 
     def call(self, function, *arguments):
-        """Call the function; raises what it raises, and EndlessError after the limit."""
+        """Call the function. Raises what the function raises, or EndlessError after the limit."""
         if self._left <= 0:
             raise EndlessError
         self._worked, trace = time.process_time(), sys.gettrace()
-        # Python prints a strike that falls into a finaliser. The hook has to be a function of C,
-        # which no strike can interrupt; ``id`` does nothing.
+        # Python prints a strike that interrupts a finaliser. The hook has to be a C function, which
+        # no strike can interrupt. ``id`` has no side effects.
         hook, sys.unraisablehook = sys.unraisablehook, id
         try:
             if _can_use_alarms():
@@ -76,7 +76,7 @@ class TimeLimit:
         finally:
             sys.unraisablehook = hook
             self._left -= time.process_time() - self._worked
-            # Python drops a debugger's trace function that was struck.
+            # If a strike interrupts a debugger's trace function, Python removes that function.
             if sys.gettrace() is not trace:
                 sys.settrace(trace)
 
@@ -91,7 +91,7 @@ class TimeLimit:
             if not self._running:
                 return
             over = self._left <= 0 or self._is_over()
-            # One alarm at a time: a second could go to another thread and come too late.
+            # Set one alarm at a time: a second could go to another thread and arrive too late.
             wait = CHANCE.uniform(*STRIKE_INTERVAL) if over else self._wait
             signal.setitimer(signal.ITIMER_REAL, wait, RETRY_SECONDS)
             if over:
@@ -104,7 +104,7 @@ class TimeLimit:
             signal.setitimer(signal.ITIMER_REAL, self._wait, RETRY_SECONDS)
             return function(*arguments)
         finally:
-            self._running = False  # comes first, so that no strike falls into this block
+            self._running = False  # first, so that no strike interrupts this block
             signal.setitimer(signal.ITIMER_REAL, *timer)
             signal.signal(signal.SIGALRM, handler)
 
@@ -135,7 +135,7 @@ class TimeLimit:
 
 
 def _can_use_alarms():
-    """Whether this thread can receive alarm signals."""
+    """Return whether this thread can receive alarm signals."""
     main = threading.current_thread() is threading.main_thread()
-    # None means a handler that isn't Python's and couldn't be restored.
+    # None means that the handler was not set from Python, so it couldn't be restored.
     return main and hasattr(signal, "setitimer") and signal.getsignal(signal.SIGALRM) is not None

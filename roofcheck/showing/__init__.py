@@ -1,1 +1,1 @@
-"""A question and the way to its answer, as text, HTML and Markdown."""
+"""Show a question and the derivation of its answer as text, HTML or Markdown."""

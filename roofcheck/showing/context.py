@@ -1,7 +1,7 @@
-"""The context of a question outside its notebook: tables, formulas, code, figures of chips.
+"""The context of a question outside its notebook: tables, formulas, code and chip specs.
 
 A question's ``beside`` is Markdown: paragraphs, lists, tables with aligned columns, and code
-blocks. A terminal shows its source.
+blocks. A terminal shows the Markdown source.
 """
 
 import re
@@ -40,14 +40,14 @@ def as_html(question: Question) -> str:
 
 
 def as_markdown(question: Question) -> str:
-    """Return the question's own Markdown, and a table of the chip figures that it needs."""
+    """Return the question's own Markdown, and a table of the chip specs needed to answer it."""
     return "\n\n".join(
         filter(None, (question.context_text(), _figures_table(chips_to_look_up(question))))
     )
 
 
 def chips_to_look_up(question: Question) -> list[str]:
-    """Return the chips whose figures an answer needs and the question doesn't give."""
+    """Return the chips whose specs are needed for the answer and not given in the question."""
     fields = {name for _, name, _, _ in Formatter().parse(question.asks)}
     looked_up = [
         value.chips[0]
@@ -59,7 +59,7 @@ def chips_to_look_up(question: Question) -> list[str]:
 
 
 def find_problems(question: Question) -> list[str]:
-    """Return messages for the author on what is wrong in a question's context."""
+    """Return messages for the author about errors in a question's context."""
     problems = []
     for table in TABLE.findall(question.beside):
         rows = table.splitlines()
@@ -80,7 +80,7 @@ def find_problems(question: Question) -> list[str]:
 
 
 def _figures_table(names):
-    """Return a Markdown table of the chips' figures, with a column for each chip."""
+    """Return a Markdown table of the chips' specs, with one column per chip."""
     if not names:
         return ""
     chips = [rk.chip(name) for name in names]

@@ -1,4 +1,4 @@
-r"""The answer and the most common mistake of a question, as a slide shows them.
+r"""A question's answer and most common mistake, as shown on a slide.
 
 >>> from roofcheck import find_question
 >>> send = deck_answer(find_question("l01.h100-send"))
@@ -14,8 +14,8 @@ from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Se
 from roofcheck.reading.units import format_value
 from roofcheck.steps.computation import apply_formula
 
-# The mistakes in published answers to exercises on rooflines and matrix multiplication, the most
-# frequent first.
+# Mistakes in published answers to exercises on rooflines and matrix multiplication, most frequent
+# first.
 SLIPS_BY_FREQUENCY = (
     "multiply-add", "elements", "longer", "sum", "shorter", "higher", "both ways", "sparse",
 )  # fmt: skip
@@ -35,10 +35,10 @@ class DeckAnswer:
 
 
 def deck_answer(question):
-    """Return the answer and a common slip of a question of any kind, as a DeckAnswer.
+    """Return a DeckAnswer with the answer and a common slip of a question of any kind.
 
-    The slip is the question's ``usual`` one, or the first of its own, or the one most frequent in
-    published answers. A formula is LaTeX between $ signs.
+    The slip is the question's ``usual`` one, else the first in its table, else the one most
+    frequent in published answers. A formula is LaTeX between $ signs.
     """
     match question:
         case Number():
@@ -79,13 +79,13 @@ def deck_answer(question):
 
 
 def _show_slip(question, value):
-    """Return a wrong value as a slide shows it, and the check's message."""
+    """Return a wrong value, formatted for a slide, and the check's message."""
     text = format_value(value, question.unit)
     return text, question.judge(text).message
 
 
 def _find_usual_slip(steps):
-    # Slips of an input start with the input's name: "fma: multiply-add".
+    # The name of an input's slip starts with the input's name: "fma: multiply-add".
     own = [step for step in steps if ": " not in step.names[0]]
     ranked = {name: rank for rank, name in enumerate(SLIPS_BY_FREQUENCY)}
     return min(

@@ -12,13 +12,13 @@ from roofkit._html import subscript_times
 from rooflab import palette
 
 SPACE = "\N{NO-BREAK SPACE}"
-# Lines don't break within a figure or after an operator.
+# Lines don't break within a number or after an operator.
 NO_BREAK_RULES = (
     (re.compile(r"(?<=\d) · (?=10[⁻⁰¹²³⁴-⁹])"), f"{SPACE}·{SPACE}"),
     (re.compile(r"(?<=[\d⁰¹²³⁴-⁹]) (?=[A-Za-zµ])"), SPACE),
     (re.compile(r" ([·+−/=]) "), rf" \1{SPACE}"),
 )
-# The line on the left takes the page's colour if the page defines one.
+# The rule on the left uses the page's colour if the page defines one.
 LIST_STYLE = (
     "display: grid; grid-template-columns: fit-content(40%) 1fr; gap: 0.5em 0.6em; "
     "margin: 0.5em 0 0.3em; padding-left: 0.8em; "
@@ -30,7 +30,7 @@ WHY_STYLE = "font-size: 0.9em; opacity: 0.8"
 
 
 def as_text(lines: Iterable[Line]) -> str:
-    """Return a derivation for a terminal: a title and one line for each step; "" without steps."""
+    """Format a derivation for a terminal: a title and one line per step, or "" without steps."""
     said = []
     for heading, steps in _group_by_part(lines):
         said += [f"  {heading}"] if heading else []
@@ -39,7 +39,7 @@ def as_text(lines: Iterable[Line]) -> str:
 
 
 def as_markdown(lines: Iterable[Line]) -> str:
-    """Return a derivation as a Markdown list for a lecture, with the answer in bold.
+    """Format a derivation as a Markdown list for a lecture, with the answer in bold.
 
     T_math and other times become formulas, as in the lecture's prose.
     """
@@ -57,12 +57,12 @@ def as_markdown(lines: Iterable[Line]) -> str:
 
 
 def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
-    """Return a derivation for a notebook or a page, folded unless ``is_open``; "" without steps."""
+    """Format a derivation as HTML, folded unless ``is_open``; "" if there are no steps."""
     return fold_html(sentence("derivation.title"), as_html_list(lines), is_open)
 
 
 def fold_html(title: str, body: str, is_open: bool = False) -> str:
-    """Return HTML below a title, folded unless ``is_open``; "" without a body."""
+    """Put HTML below a title, folded unless ``is_open``; "" if there is no body."""
     if not body:
         return ""
     return (
@@ -72,7 +72,7 @@ def fold_html(title: str, body: str, is_open: bool = False) -> str:
 
 
 def as_html_list(lines: Iterable[Line]) -> str:
-    """Return the steps of a derivation as an HTML list; "" without steps."""
+    """Format the steps of a derivation as an HTML list; "" if there are no steps."""
     said = []
     for heading, steps in _group_by_part(lines):
         said += [f'<dt style="{PART_STYLE}">{text_as_html(heading)}</dt>'] if heading else []
@@ -84,8 +84,8 @@ def as_html_list(lines: Iterable[Line]) -> str:
 def _group_by_part(lines):
     """Yield each part's heading and steps.
 
-    Steps for all parts have no heading if they come first; neither does a single step with its
-    part's name. After one heading, every part has one.
+    Shared steps at the start have no heading, and neither does a single step named like its part.
+    After the first heading, every part has one.
     """
     headed = False
     for part, steps in groupby(lines, key=attrgetter("part")):
@@ -116,12 +116,12 @@ def _format_step(line):
 
 
 def _capitalise_opening(text):
-    """Capitalise the start of a line, unless it is a symbol, as in "n − 1"."""
+    """Capitalise the start of a line unless it is a symbol, as in "n − 1"."""
     return capitalise(text) if text[:2].isalpha() or text.startswith("a ") else text
 
 
 def text_as_html(text: str) -> str:
-    """Return text as HTML that doesn't break within figures."""
+    """Return text as HTML without line breaks inside numbers."""
     return subscript_times(html.escape(_add_no_break_spaces(text)))
 
 

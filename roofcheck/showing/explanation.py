@@ -12,16 +12,16 @@ from roofcheck.sentences import sentence
 from roofcheck.showing import context, derivation_page
 from roofcheck.showing.derivation_page import as_html_list, fold_html, text_as_html
 
-# A page shows this many items of an answer, and this many characters of each.
+# The maximum number of items that a page shows of an answer, and of characters per item.
 MOST_ITEMS, LONGEST_VALUE = 40, 300
 
 
 def explain_answer(question, is_open: bool = False) -> str:
-    """Explain a question's answer with its own figures, folded unless ``is_open``.
+    """Explain a question's answer with its own values, folded unless ``is_open``.
 
-    A number is derived in steps; a function in formulas, and with figures for one call. An order
-    shows its text for each item, a choice the reasons for and against its options, a puzzle its
-    least traffic. Returns "" for a question that has none of these.
+    A number is derived step by step; a function is explained with formulas and with the values of
+    one call. An order shows its text for each item, a choice the reasons for and against its
+    options, and a puzzle its least traffic. Returns "" if there is no explanation.
     """
     match question:
         case Choice():
@@ -94,7 +94,7 @@ def _explain_choice(question):
 
 
 def _list_reasons(question):
-    """Pair each option's verdict with its reason, the right option first."""
+    """Return (verdict, reason) pairs for the options, the right option first."""
     right, compared = question.reference(), question.format_comparison()
     reasons = filter(None, [f"{compared}." if compared else "", question.praise])
     others = {option: why for option, why in question.why_not.items() if option != right}
@@ -114,7 +114,7 @@ def question_as_html(question) -> str:
 
 
 def format_answer(question, value) -> str:
-    """Return a student's value as readers see it: "403.3 FLOP/byte".
+    """Format a student's value for readers: "403.3 FLOP/byte".
 
     Returns "" for a function, which is shown as code, and for a missing value.
     """

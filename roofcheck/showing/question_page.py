@@ -1,4 +1,4 @@
-"""A question as review asks it: its text, its context, and the format of an answer."""
+"""Show a question as review asks it: its text, its context, and the format of an answer."""
 
 import html
 import random
@@ -11,7 +11,7 @@ from roofcheck.showing import context
 from roofkit._html import start_with_blank_line, subscript_times
 
 SIGNATURE = re.compile(r"([A-Za-z_]\w*)\([^()]*\)")
-# For each unit, numbers and the same numbers in another unit.
+# Example numbers for each unit, and the same numbers in another unit.
 EXAMPLES = {
     "s": (("0.025", "25 ms"), ("1.5", "1500 ms")),
     "ms": (("12.5", "12500 µs"), ("0.75", "750 µs")),
@@ -25,18 +25,18 @@ EXAMPLES = {
 OTHER_EXAMPLES = (("12.5", "25/2"), ("730", "7.3e2"))
 # Units whose name is a whole phrase, such as "a fraction of peak", and units of counted things.
 WHOLE_PHRASES, COUNTED_UNITS = ("", "times", "of peak"), ("bytes", "FLOPs", "tokens")
-# An example differs from the answer by at least this factor.
+# An example must differ from the answer by at least this factor.
 EXAMPLE_DISTANCE = 1.3
 
 
 def as_text(question: Question, seed: str) -> str:
-    """Return a question for a terminal; the seed shuffles its options."""
+    """Format a question for a terminal; the seed shuffles its options."""
     parts = (question.text(), context.as_text(question), describe_answer(question, seed))
     return "\n\n".join(filter(None, parts))
 
 
 def as_html(question: Question, seed: str) -> str:
-    """Return a question for a notebook or a page."""
+    """Format a question for a notebook or a page."""
     text, answer_format = map(_text_as_html, (question.text(), describe_answer(question, seed)))
     return start_with_blank_line(f"<p>{text}</p>{context.as_html(question)}<p>{answer_format}</p>")
 
@@ -90,7 +90,7 @@ def is_answered_by_code(question: Question) -> bool:
 
 
 def _name_wanted(unit):
-    """Name a number of this unit for a sentence."""
+    """Return the name of a number in this unit, for use in a sentence."""
     if unit in WHOLE_PHRASES:
         return units.format_unit(unit)
     return Sentence(
@@ -99,7 +99,7 @@ def _name_wanted(unit):
 
 
 def _name_part(name, unit):
-    """Return a part's name, with its unit unless the name says it."""
+    """Return a part's name, with its unit unless the name includes the unit."""
     unit_name = units.format_unit(unit)
     if unit in WHOLE_PHRASES or str(unit_name) in name or unit in name:
         return name
@@ -107,9 +107,9 @@ def _name_part(name, unit):
 
 
 def _choose_example(part, number=0):
-    """Choose a number of the part's unit that is not the answer, written in two ways.
+    """Choose a number in the part's unit that is not the answer, written in two ways.
 
-    ``number`` is the part's, so that parts get different examples.
+    ``number`` is the part's number, so each part gets a different example.
     """
     right, pairs = part.reference(), EXAMPLES.get(part.unit, OTHER_EXAMPLES)
     rotated = pairs[number % len(pairs) :] + pairs[: number % len(pairs)]

@@ -1,1 +1,1 @@
-"""The slips of a question, and the message for those that fit an answer."""
+"""The slips of a question, and the message for those that match an answer."""

@@ -1,8 +1,8 @@
-"""Word the message for a wrong answer from the slips that explain its value.
+"""Compose the message for a wrong answer from the slips that explain its value.
 
-A value doesn't show what the student did. If one slip explains it, the message names that slip; if
-several do, it lists them or, where a list would be long, the places to look at. Many mistakes lead
-to a plain factor such as 2 or 10, so the message then says that another one is possible.
+A value doesn't show what the student did. If one slip explains it, the message names that slip. If
+several do, it lists them or, if the list would be long, the places to look at. Many mistakes lead
+to a plain factor such as 2 or 10, so the message then adds that another mistake is possible.
 """
 
 import math
@@ -21,7 +21,7 @@ PLAIN_FACTORS = (1, 2, 4, 8, 10, 100)
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The names of the slips that explain an answer, the message, and the credit that is left."""
+    """The names of the slips that explain an answer, the message, and the remaining credit."""
 
     names: tuple[str, ...]
     message: str
@@ -31,9 +31,9 @@ class Diagnosis:
 def word_diagnosis(
     fitting: Sequence[SlipValue], right: Sequence[float], figures: Sequence[float] = ()
 ) -> Diagnosis:
-    """Return one Diagnosis covering every slip that fits, with the highest credit.
+    """Return one Diagnosis covering every slip that matches, with the highest credit.
 
-    ``fitting`` starts with the likeliest slip; ``figures`` are the values that the question states.
+    ``fitting`` starts with the most likely slip; ``figures`` are the values the question states.
     """
     by_sentence = {str(slip.says): slip for slip in reversed(fitting)}
     fitting = list(by_sentence.values())[::-1]
@@ -43,7 +43,7 @@ def word_diagnosis(
 
 
 def _diagnosis_message(fitting, right, figures):
-    # If a fitting slip has its own sentence in the table, slips with generic sentences are hidden.
+    # If a matching slip has its own sentence in the table, hide slips with generic sentences.
     special = [slip for slip in fitting if not slip.is_generic]
     hidden, fitting = bool(special) and len(special) < len(fitting), special or fitting
     sentences = [str(slip.says) for slip in fitting]
@@ -68,7 +68,7 @@ def _diagnosis_message(fitting, right, figures):
 
 
 def _shorten(says):
-    """Return the sentence of a slip; if it's too long and about two slips, shorten the first."""
+    """Return a slip's sentence; if it is too long and covers two slips, shorten the first."""
     fields = getattr(says, "fields", {})
     if len(str(says)) <= LONGEST_MESSAGE or "first" not in fields:
         return str(says)
@@ -82,7 +82,7 @@ def _add_or_another(slip):
 
 
 def is_plain_factor(value: float, other: float) -> bool:
-    """Whether the ratio of the two is a plain factor such as 2, 10 or 1/8."""
+    """Return whether the ratio of the two is a plain factor such as 2, 10 or 1/8."""
     ratio = value / other if other else 0.0
     factors = (*PLAIN_FACTORS, *(1 / factor for factor in PLAIN_FACTORS))
     return any(math.isclose(ratio, factor, rel_tol=SAME_RTOL) for factor in factors)

@@ -1,10 +1,10 @@
-"""Compute the value that each slip of a question gives, and find the slips that fit an answer.
+"""Compute the value of each slip of a question, and find the slips that match an answer.
 
 A slip is the question's derivation with one change: another value for an input (``inputs``), a
-changed operation or term (``single_changes``), a mistake from the question's table (``Slip``),
-or a factor on the result (``scales``). If no single slip fits, pairs are tried, and then the
+changed operation or term (``single_changes``), a mistake from the question's table (``Slip``), or a
+factor on the result (``scales``). If no single slip matches, pairs are tried, and then the
 ``rare_slips``. All values are columns with one entry per case: a number has one case, a function
-has many. If several slips give the same value, ``diagnosis`` words a message about all of them.
+has many. If several slips give the same value, ``diagnosis`` composes one message for all.
 """
 
 import functools
@@ -34,9 +34,9 @@ from roofcheck.steps.computation import Computation, SlipValue
 from roofcheck.steps.derivation import Derivation
 from roofcheck.steps.inputs import ANOTHER_CHIP, BITS, Input
 
-# At most this share of random answers, spread evenly in logarithm over three decades around the
-# right one, may match a slip (or a pair of slips) by chance. So the more slips a question has, the
-# closer an answer must come to match one. Pairs that would exceed the share are left out.
+# The maximum share of random answers, spread evenly in logarithm over three decades around the
+# right one, that may match a slip (or a pair of slips) by chance. The more slips a question has,
+# the closer an answer must be to match one. Pairs that would exceed the share are omitted.
 CHANCE, CHANCE_OF_PAIRS = 0.013, 0.004
 DECADES = 3
 WINDOW = DECADES * math.log(10)
@@ -52,11 +52,11 @@ CHANGE_DIGITS, USUAL_DIGITS = 3, 2
 
 @dataclass(frozen=True)
 class Slip:
-    """A mistake that a question's table lists.
+    """A mistake listed in a question's table.
 
-    ``formula`` takes any of the question's inputs by name. ``credit`` is the share of the points
-    that is left; 1 marks another right answer, and ``says`` is a remark on it. A slip that is
-    ``here`` only makes sense with the question's own figures, so a new draw leaves it out.
+    ``formula`` takes any of the question's inputs by name. ``credit`` is the remaining share of the
+    points; 1 marks an alternative right answer, with ``says`` as the remark on it. A slip that is
+    ``here`` applies only to the question's original values, so a new draw leaves it out.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Slip:
 
 
 def constant_formula(value: float) -> Callable:
-    """Return a Slip's formula that gives ``value`` for all inputs."""
+    """Return a Slip's formula that gives ``value`` for any inputs."""
     return lambda: value
 
 
