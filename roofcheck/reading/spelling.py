@@ -17,7 +17,7 @@ TYPESETTING = r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|quad|qquad)(?![A-Za-z
 
 
 def to_plain_signs(text):
-    """Return the text with keyboard characters only.
+    """Return the text in plain keyboard characters.
 
     >>> to_plain_signs("２·10⁻³ ＧＢ／ｓ"), to_plain_signs("1½")
     ('2*10^(-3) GB/s', '(1+1/2)')

@@ -50,7 +50,7 @@ def error_message(error):
     >>> error_message(OverflowError(34, "Numerical result out of range"))
     'Numerical result out of range'
     """
-    # The text of a student's own exception class may itself raise an error.
+    # The ``__str__`` of a student's own exception class may itself fail.
     try:
         text = " ".join(f"{error}"[: 10 * LONGEST_QUOTE].split())
     except Exception:

@@ -72,19 +72,19 @@ def constant_formula(value: float) -> Callable:
 
 
 class QuestionSlips:
-    """Every slip of one formula, and the answer that each gives. Slips are computed on first use.
+    """All slips of one formula, with the answer that each gives. Slips are computed on first use.
 
     Parameters
     ----------
     formula : function of inputs by name
     inputs : mapping of name to Input
-    cases : sequence of mappings; the values of each case replace the inputs' own
-    own : sequence of Slip, those that the question's table lists
+    cases : sequence of mappings from input names to values that replace the inputs' own
+    own : sequence of Slip, from the question's table
     unit : the unit of the result
     half : names of slips that keep half the credit
     rtol : relative tolerance of a right answer
     words : mapping of the name of a change to the sentence that replaces its generic one
-    exact : whether all numbers are small and whole; any of them would fit some pair of slips
+    exact : whether all numbers are small integers, which would always match some pair of slips
     """
 
     def __init__(
@@ -107,12 +107,12 @@ class QuestionSlips:
 
     @functools.cached_property
     def alternatives(self) -> list[SlipValue]:
-        """Other right answers."""
+        """Alternative right answers."""
         return [slip for slip in self._own_slips if slip.credit == 1]
 
     @functools.cached_property
     def steps(self) -> list[SlipValue]:
-        """The slips of the question's table and those that replace an input."""
+        """The slips from the question's table, and those that replace an input."""
         steps = [slip for slip in self._own_slips if slip.credit < 1]
         steps += self._mistaken_inputs()
         steps = [
@@ -134,8 +134,8 @@ class QuestionSlips:
 
     @functools.cached_property
     def _changes_by_kind(self):
-        """Three lists: plain changes, one per value; others, each with the input that it leaves
-        out; and changes that are reported only if nothing else fits."""
+        """Three lists: plain changes, one per value; other changes, each with the input that it
+        leaves out; and changes that are reported only if nothing else matches."""
         plain: list[SlipValue] = []
         other: list[tuple[str, SlipValue]] = []
         seldom: list[SlipValue] = []
@@ -172,7 +172,7 @@ class QuestionSlips:
 
     @functools.cached_property
     def singles(self) -> list[SlipValue]:
-        """All single slips: steps, changes, and the right result inverted or off by a factor."""
+        """All single slips: steps, changes, and the right result inverted or scaled."""
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factors_of_two(self._computation), *zero_scales(unit)]
         scaled = [*(scale.apply_to(self.right) for scale in factors), *self._inverted_slips()]
@@ -193,7 +193,7 @@ class QuestionSlips:
     def diagnose(
         self, given: Sequence[GivenNumber], settled: Collection[str] = ()
     ) -> Diagnosis | None:
-        """Return the Diagnosis of a wrong answer; None if no slip explains it.
+        """Return the Diagnosis of a wrong answer, or None if no slip explains it.
 
         ``settled`` names inputs and steps that other parts of the answer show to be right.
         """
@@ -213,16 +213,16 @@ class QuestionSlips:
 
         # An exact match is better evidence than one after rounding.
         fitting = exactly(self.singles)
-        # Say "You gave the input itself" only where no fitting slip has its own sentence.
+        # Say "You gave the input itself" only if no matching slip has its own sentence.
         if precise and all(slip.is_generic for slip in fitting):
             fitting += exactly(self.input_slips)
         if digits > ROUNDED_DIGITS:
             fitting += exactly(self.rare_slips)
         if not fitting and nearly(self.singles, self.match_rtol):
-            # Once one slip fits, slips that need more digits are offered too.
+            # If one slip matches, slips that need more digits are included, too.
             fitting = [slip for slip in self.singles if agrees(given, slip.column, self.match_rtol)]
         if not fitting:
-            # If several pairs fit, any of them would be a guess.
+            # If several pairs match, naming any of them would be a guess.
             fitting = nearly(self.pairs, EXACT_RTOL, min_digits=3)
             fitting = fitting if len({str(pair.says) for pair in fitting}) == 1 else []
         if precise and not fitting:
@@ -254,7 +254,7 @@ class QuestionSlips:
         return [slip for slip in slips if slip.column not in known]
 
     def remark_if_right(self, given: Sequence[GivenNumber]) -> str | None:
-        """Return the remark on a right answer, which may be empty; None for a wrong answer."""
+        """Return the remark on a right answer, which may be empty, or None for a wrong answer."""
         if agrees(given, self.right, self.rtol) and not self._is_nearer_to_a_slip(given):
             return ""
         for alternative in self.alternatives:
@@ -263,14 +263,14 @@ class QuestionSlips:
         return None
 
     def is_too_short(self, given: Sequence[GivenNumber]) -> bool:
-        """Whether one or two digits are too few to tell the right answer from a slip."""
+        """Return whether one or two digits are too few to distinguish the answer from a slip."""
         return max(number.digits for number in given) < 3 and agrees(given, self.right, EXACT_RTOL)
 
     def _is_nearer_to_a_slip(self, given):
-        """Whether a wrong method explains the answer better than rounding does.
+        """Return whether a wrong method explains the answer better than rounding does.
 
-        The right value, rounded, counts as a slip only if it equals that slip's value to the last
-        digit; so does a value that rounded inputs could have led to.
+        A rounded right value counts as a slip only if it equals the slip's value to the last digit.
+        The same applies to values that rounded inputs could have led to.
         """
         if agrees_exactly(given, self.right):
             return False
@@ -283,15 +283,15 @@ class QuestionSlips:
         return False
 
     def is_right_at(self, number: int, given: GivenNumber) -> bool:
-        """Whether the value is right in the case of this number."""
+        """Return whether the value is right in case ``number``."""
         return agrees([given], self.right[number : number + 1], self.rtol)
 
     def first_wrong_case(self, given: Sequence[GivenNumber]) -> int:
-        """Return the number of the first case that is wrong."""
+        """Return the number of the first wrong case."""
         return next(n for n, value in enumerate(given) if not self.is_right_at(n, value))
 
     def slips_within_tolerance(self) -> list[str]:
-        """Return the names of slips that would count as right: a fault of the question."""
+        """Return the names of slips that would count as right: a mistake in the question."""
         right = [GivenNumber(value) for value in self.right]
         return [
             " and ".join(slip.names)
@@ -300,7 +300,7 @@ class QuestionSlips:
         ]
 
     def _mistaken_inputs(self) -> Iterator[SlipValue]:
-        """Slips that replace one input by a value it can be mistaken for.
+        """Yield slips that replace one input with a value it can be mistaken for.
 
         A wrong input can make ``max`` pick its other argument. That is reported as "took the other
         value", not as a wrong input.
@@ -330,9 +330,9 @@ class QuestionSlips:
             yield SlipValue(("the rest",), column, Sentence("slip.rest"))
 
     def _likely_pairs(self) -> Iterator[SlipValue]:
-        """Each step with a wrong unit, then with a factor of 2, then with bits for bytes.
+        """Yield each step with a wrong unit, then with a factor of 2, then with bits for bytes.
 
-        The pairs stop once they would make chance matches too likely.
+        Pairs that would make chance matches too likely are left out.
         """
         factors = [*factors_of_two(self._computation)]
         meets, room = 0, CHANCE_OF_PAIRS * WINDOW / (2 * EXACT_RTOL)
@@ -341,7 +341,7 @@ class QuestionSlips:
         named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
         for second in [] if self._exact else [*named, *factors]:
             for step in self.singles:
-                # Two factors are one factor. A slip that needs three digits is reported by itself.
+                # Two factors make one factor. A slip that needs three digits is not paired.
                 usual = step in self.steps and step.min_digits < 3
                 if not usual and (second in factors or step.names[0] not in plain):
                     continue
@@ -370,7 +370,7 @@ class QuestionSlips:
 
 
 def _distance(given, column):
-    """The largest relative difference between numbers and values."""
+    """Return the largest relative difference between numbers and values."""
     return max(
         abs(number.value - value) / abs(value) if value else math.inf if number.value else 0.0
         for number, value in zip(given, column, strict=True)

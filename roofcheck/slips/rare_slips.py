@@ -1,8 +1,8 @@
-"""Slips so numerous that a rounded answer would match one by chance.
+"""Slips that are so numerous that a rounded answer would match one by chance.
 
-They are another chip of the table, a product instead of a quotient, a capacity instead of a
-bandwidth, lost parentheses, and an input given as the answer. They are reported only for an answer
-that matches exactly.
+They use another chip's specs, a product instead of a quotient, a capacity instead of a bandwidth,
+or an input as the answer, or they lose parentheses. They are reported only if an answer matches
+exactly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +27,7 @@ def list_input_slips(computation: Computation) -> list[SlipValue]:
 
 
 def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> list[SlipValue]:
-    """Return all other rare slips; each of the usual ``steps`` may also be inverted."""
+    """Return all other rare slips; any of the usual ``steps`` may also be inverted."""
     slips = [
         *_across_slips(computation),
         *_other_chip_slips(computation),
@@ -38,7 +38,7 @@ def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> lis
 
 
 def _across_slips(computation) -> Iterator[SlipValue]:
-    """Rates used upside down, and values that are seldom mistaken for an input."""
+    """Yield slips with inverted rates, or with values rarely mistaken for an input."""
     for name, figure in computation.figure_inputs():
         if figure.unit.endswith("/s"):
             says = Sentence("slip.across", what=figure.what)
@@ -72,7 +72,7 @@ def _value_on(figure, main, other):
 
 
 def _parentheses_slips(computation) -> Iterator[SlipValue]:
-    """Powers of ten on the wrong side, as in a / b * 10**12 for a / (b * 10**12)."""
+    """Yield powers of ten on the wrong side, as in a / b * 10**12 for a / (b * 10**12)."""
     for power in range(16, 31):
         for sign in (power, -power):
             words = {"power": power, "way": word_direction(10.0**sign), "half": power // 2}

@@ -9,14 +9,14 @@ from roofcheck.reading.agreement import are_equal
 from roofcheck.sentences import Sentence, join_items, word_direction
 from roofcheck.steps.computation import Computation, SlipValue
 
-# The share for a half-right answer: the wrong unit, one of two parts, one of two branches.
+# The credit for a half-right answer: the wrong unit, one of two parts, or one of two branches.
 HALF_CREDIT = 0.5
 POWERS = (3, -3, 6, -6, 9, -9, 12, -12, 15, -15)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A factor with two sentences: one for it alone, one for it together with another slip."""
+    """A factor with two sentences, one for the factor alone and one for use with another slip."""
 
     name: str
     factor: float
@@ -31,7 +31,7 @@ class Scale:
 
 
 def unit_scales(unit: str) -> Iterator[Scale]:
-    """Yield the scales of other units and of SI prefixes."""
+    """Yield the scales of other units and SI prefixes."""
     known_scales = units.WRONG_UNITS.get(unit, {})
     for other, factor in known_scales.items():
         words = {"other": units.format_unit(other), "unit": units.format_unit(unit)}
@@ -70,7 +70,7 @@ def _make_scale(name, factor, key, credit=0.0, **words):
 
 
 def _sources_of_two(computation, factor):
-    """Yield the sources of a factor of 2 in an input that scale the result by ``factor``."""
+    """Yield the sources of a factor of 2 in the inputs that scale the result by ``factor``."""
     wanted = tuple(factor * value for value in computation.right)
     for name, figure in computation.figure_inputs():
         for change in (2.0, 0.5):

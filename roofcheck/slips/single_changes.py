@@ -1,6 +1,6 @@
-"""The mistakes that any derivation allows: a changed operation, a factor left out.
+"""Mistakes that are possible in any derivation, such as a changed operation or missing factor.
 
-A change alters one place in one step of a derivation, and its sentence says only what was done
+A change alters one place in one step of a derivation, and its sentence describes only what was done
 there.
 """
 
@@ -36,11 +36,11 @@ SELDOM_KINDS = ("squared", *SCALE_KINDS)
 
 @dataclass(frozen=True)
 class SingleChange:
-    """One change of a derivation: its name, the same in every draw; the result; its sentence.
+    """One change of a derivation: its name (the same in every draw), its result and its sentence.
 
-    ``where`` names the part that is wrong, ``left_out`` the input that is missing, if one is.
-    ``holds_for_value``: the sentence is true of the number itself ("that is T_math"), whatever the
-    student did. ``is_seldom``: the change is reported only if nothing else fits.
+    ``where`` names the wrong part, and ``left_out`` the missing input, if any. If
+    ``holds_for_value``, the sentence is true of the number itself ("that is T_math"), however it
+    was computed. If ``is_seldom``, the change is reported only if nothing else matches.
     """
 
     name: str
@@ -54,7 +54,7 @@ class SingleChange:
 
 @dataclass(frozen=True)
 class TreeChange:
-    """A tree with one place changed, the kind of change, and the nodes that its sentence names."""
+    """A tree with one changed place, the kind of change, and the nodes named in its sentence."""
 
     tree: Node
     kind: str
@@ -66,7 +66,7 @@ def list_single_changes(
 ) -> Iterator[SingleChange]:
     """Yield every change of every step, and each earlier step given as the answer.
 
-    The last steps come first: if two changes give the same value, the later step says more.
+    Later steps come first: if two changes give the same value, the later one says more.
     """
     symbols = [name for name in derivation.names if name not in inputs]
     words = _ChangeWording(derivation, inputs)
@@ -81,7 +81,7 @@ def list_single_changes(
             *_swap_changes(step, inputs),
             *_scale_changes(step, symbols),
         ):
-            # A last step that is down to one name is that input; ``list_input_slips`` reports it.
+            # If one name is left of the last step, it is an input; ``list_input_slips`` reports it.
             bare = step is last and isinstance(change.tree, Name)
             if not bare or change.kind.startswith(EXTREME_KINDS):
                 yield words.make_change(step, change)
@@ -98,7 +98,7 @@ class _DeferredText:
 
 
 class _ChangeWording:
-    """The names of one question's inputs, steps and parts of steps in its sentences."""
+    """Names for a question's inputs, steps and parts of steps, for use in sentences."""
 
     def __init__(self, derivation, inputs):
         self._derivation = derivation
@@ -116,7 +116,7 @@ class _ChangeWording:
         return _DeferredText(node, self._symbol)
 
     def _symbol(self, name):
-        """Keep a symbol such as n, and spell out a longer name."""
+        """Return a symbol such as n unchanged, and spell out a longer name."""
         return name if len(name) <= SYMBOL_LETTERS else str(self.name_part(name))
 
     def make_change(self, step: Step, change: TreeChange) -> SingleChange:
@@ -223,7 +223,7 @@ def _product_changes(tree, factors):
 def _without_parentheses(factors, number):
     """Return a product without the parentheses around the sum that is factor ``number``.
 
-    The factors before the sum go with its first term, those after it with its last.
+    Factors before the sum then belong to its first term, and factors after it to its last.
     """
     sign, inner = factors[number]
     terms = list(inner.terms)
@@ -240,7 +240,7 @@ def _extreme_changes(tree):
     yield TreeChange(everything, f"{kind}-sum", about)
     for argument in arguments:
         yield TreeChange(argument, f"{kind}-alone", {"what": argument})
-    # For two numbers this equals one argument alone; for two columns it does not.
+    # With two numbers, this equals one argument alone; with two columns, it does not.
     yield TreeChange(Call(other, arguments), f"{kind}-other", about)
     if len(arguments) == 2:
         difference = make_sum([(1, arguments[0]), (-1, arguments[1])])

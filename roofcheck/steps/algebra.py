@@ -1,10 +1,10 @@
 """The arithmetic of question tables: read, evaluate, change and format expressions.
 
 An expression is a tree of nodes. Sums and products are flat, so leaving out a term or turning a
-division into a multiplication changes one entry. Nothing that is read is ever run as code.
+division into a multiplication changes only one entry. The text is never run as code.
 
-``text`` formats a tree as on paper, with ``format_name`` for its names: 2¹⁰, ⌈a / b⌉. If ``plain``,
-the text is the same in every language and can be typed, so it can name a part of a tree.
+``text`` formats a tree as on paper (2¹⁰, ⌈a / b⌉), with names formatted by ``format_name``. The
+``plain`` text is the same in every language and easy to type, so it can identify part of a tree.
 """
 
 import ast
@@ -27,11 +27,11 @@ COMPARISONS = {
     ast.Lt: ("<", operator.lt), ast.LtE: ("≤", operator.le), ast.Gt: (">", operator.gt),
     ast.GtE: ("≥", operator.ge), ast.Eq: ("=", operator.eq), ast.NotEq: ("≠", operator.ne),
 }  # fmt: skip
-# The brackets that a text puts around the argument of a function.
+# The brackets around a function's argument in formatted text.
 BRACKETS = {
     "ceil": "⌈⌉", "floor": "⌊⌋", "abs": "||", "sqrt": ("√(", ")"), "log2": ("log₂(", ")"),
 }  # fmt: skip
-# Precedences of the kinds of nodes, which decide on parentheses.
+# Precedences of the kinds of nodes, which determine where parentheses are needed.
 CONDITIONAL, LOGICAL, COMPARISON, SUM, PRODUCT, POWER, ATOM = range(7)
 # A number with a larger denominator is shown as a decimal fraction.
 MAX_DENOMINATOR = 1024
@@ -39,7 +39,7 @@ Values = Mapping[str, Any]
 
 
 class _Node:
-    """A node of a tree; ``children`` names the field with its parts, if it has any."""
+    """A node of a tree; ``children`` names the field with its parts, if any."""
 
     children = ""
 
@@ -52,7 +52,7 @@ class _Node:
 
 @dataclass(frozen=True)
 class Constant(_Node):
-    """A number; a text shows its ``label``, if there is one, instead of digits."""
+    """A number, formatted as its ``label`` if it has one."""
 
     number: float
     label: str | Sentence = ""
@@ -81,7 +81,7 @@ class Name(_Node):
 
 @dataclass(frozen=True)
 class Sum(_Node):
-    """Terms that are added, or subtracted where their ``signs`` are -1."""
+    """Terms to add, or to subtract if their ``signs`` are -1."""
 
     terms: tuple["Node", ...]
     signs: tuple[int, ...]
@@ -104,7 +104,7 @@ class Sum(_Node):
 
 @dataclass(frozen=True)
 class Product(_Node):
-    """Factors that are multiplied, or divided by where their ``signs`` are -1."""
+    """Factors to multiply, or to divide by if their ``signs`` are -1."""
 
     factors: tuple["Node", ...]
     signs: tuple[int, ...]
@@ -135,11 +135,11 @@ class Product(_Node):
         return f"{text} / {_format_inside(self.side(-1)[0], POWER, format_name, plain)}"
 
     def _min_precedence(self, factor):
-        """Return the precedence that a factor needs; a quotient needs parentheses."""
+        """Return the lowest precedence of a factor without parentheses; a quotient needs them."""
         return POWER if isinstance(factor, Product) and -1 in factor.signs else PRODUCT
 
     def side(self, sign: int) -> list["Node"]:
-        """Return the factors above the stroke, or with -1 those below."""
+        """Return the factors of the numerator, or with -1 those of the denominator."""
         pairs = zip(self.factors, self.signs, strict=True)
         return [factor for factor, own_sign in pairs if own_sign == sign]
 
@@ -174,7 +174,7 @@ class Power:
 
 @dataclass(frozen=True)
 class Call(_Node):
-    """One of the FUNCTIONS, called."""
+    """A call of one of the FUNCTIONS."""
 
     function: str
     arguments: tuple["Node", ...]
@@ -215,7 +215,7 @@ class Comparison(_Node):
 
 @dataclass(frozen=True)
 class Logical(_Node):
-    """Conditions that all hold, or with ``word`` "or" at least one of them."""
+    """Conditions joined by ``word``, which is "and" or "or"."""
 
     word: str
     conditions: tuple["Node", ...]
@@ -267,15 +267,15 @@ Node = Constant | Name | Sum | Product | Power | Call | Comparison | Logical | C
 
 
 class ExpressionError(ValueError):
-    """A text is not an expression; the message names the part that is not understood."""
+    """A text is not an expression; the message names the part that can't be read."""
 
 
 def read_expression(text: str, figures: Mapping[str, Callable[..., float]] = {}) -> Node:
     """Return the tree of an expression.
 
     It may contain numbers, names, + - * / // **, comparisons, ``and``, ``or``, ``a if c else b``,
-    the FUNCTIONS, and calls of ``figures`` with texts, which are evaluated at once. A figure that
-    is a subclass of Call takes expressions. Raises ExpressionError for anything else.
+    the FUNCTIONS, and calls of ``figures`` with string arguments, which are evaluated immediately.
+    A figure that is a subclass of Call takes expressions. Raises ExpressionError for anything else.
 
     >>> tree = read_expression("2 * (n - 1) / n * V / W")
     >>> tree.value({"n": 4, "V": 8, "W": 3}), tree.text(str)
@@ -298,27 +298,27 @@ def find_names(tree: Node) -> Iterator[str]:
 
 
 def suggest_name(name: str, known) -> str:
-    """Return the end of an error about an unknown name: the nearest known one, or all."""
+    """Return the end of an error about an unknown name: the closest known name, or all of them."""
     nearest = difflib.get_close_matches(name, known, n=1)
     return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(known)}"
 
 
 def make_product(factors: list[tuple[int, Node]]) -> Node:
-    """Return the product of factors with their signs; a single factor stays as it is."""
+    """Return the product of (sign, factor) pairs; a single factor is returned unchanged."""
     if [sign for sign, _ in factors] == [1]:
         return factors[0][1]
     return Product(tuple(factor for _, factor in factors), tuple(sign for sign, _ in factors))
 
 
 def make_sum(terms: list[tuple[int, Node]]) -> Node:
-    """Return the sum of terms with their signs; a single term stays as it is."""
+    """Return the sum of (sign, term) pairs; a single term is returned unchanged."""
     if [sign for sign, _ in terms] == [1]:
         return terms[0][1]
     return Sum(tuple(term for _, term in terms), tuple(sign for sign, _ in terms))
 
 
 def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
-    """Return the tree with other trees for names; sums and products stay flat.
+    """Replace names in a tree with other trees; sums and products stay flat.
 
     Products are simplified: numbers are merged and come first, and equal factors cancel.
 
@@ -337,7 +337,7 @@ def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
 
 
 def _flatten(kind, parts, signs):
-    """Return parts with their signs; a part of the same kind is replaced by its own parts."""
+    """Return (sign, part) pairs; a part of the same kind is replaced by its own parts."""
     pairs = []
     for sign, part in zip(signs, parts, strict=True):
         within = (
@@ -374,7 +374,7 @@ def _precedence_of_text(text):
     """Return the precedence of a formatted name or number, which may contain signs."""
     if text.startswith("−") or " + " in text or " − " in text:
         return SUM
-    # A stroke after a number belongs to its unit.
+    # A slash after a number belongs to its unit.
     if " · " in text or ("/" in text and not text[0].isdigit()):
         return PRODUCT
     return POWER if " " in text else ATOM

@@ -13,12 +13,12 @@ from roofcheck.steps.inputs import Input
 
 @dataclass(frozen=True)
 class SlipValue:
-    """A slip with its value in each case, its sentence and the share of the points it keeps.
+    """A slip with its value in each case, its sentence, and the remaining share of the points.
 
-    ``min_digits``: answers with fewer digits don't match it. ``where``: the part that is wrong.
-    ``is_certain``: the sentence claims what the student did, rather than what the value is.
-    ``ambiguous``: several slips usually give this value, so it is worded as a possibility.
-    ``is_generic``: its sentence is the generic one, not one from a table.
+    Answers with fewer than ``min_digits`` digits don't match it. ``where`` is the wrong part.
+    ``is_certain`` means that the sentence says what the student did, not just what the value is.
+    ``ambiguous`` means that several slips usually give this value, so the sentence says that
+    another one is possible. ``is_generic`` means that the sentence is not from a table.
     """
 
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class SlipValue:
 
 
 def apply_formula(formula, values):
-    """Call the formula with the named values that it takes."""
+    """Call the formula with those of the named values that it takes."""
     if hasattr(formula, "steps"):  # a Derivation picks its own values, which is quicker
         return formula.value(values)
     return formula(**{name: values[name] for name in formula_arguments(formula)})
@@ -50,9 +50,9 @@ def _formula_parameters(formula):
 
 
 class Computation:
-    """A formula evaluated in one case or many; ``right`` holds its value in each.
+    """A formula evaluated in one or more cases; ``right`` has its value in each case.
 
-    Each of the ``cases`` maps names of inputs to the values that they have in it.
+    Each of the ``cases`` maps input names to the values in that case.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Computation:
         self.right = self.compute()
 
     def compute(self, replaced: Mapping = {}, formula: Callable | None = None) -> tuple[float, ...]:
-        """Return the formula's value in each case, or nan where it has none.
+        """Return the formula's value in each case, or nan where it is undefined.
 
         ``replaced`` overrides inputs by name; ``formula`` overrides the formula.
         """
@@ -95,5 +95,5 @@ class Computation:
                 yield name, figure
 
     def is_distinct(self, column: Sequence[float]) -> bool:
-        """Whether a column differs from the right one and an answer can match it."""
+        """Return whether a column differs from the right one and could match an answer."""
         return not any(map(math.isnan, column)) and not are_equal(column, self.right)

@@ -12,5 +12,5 @@ CHIP_NAMES = (
 
 
 def course_chips():
-    """Return the chips that NAMES lists."""
+    """Return the chips in CHIP_NAMES."""
     return [rk.chip(name) for name in CHIP_NAMES]

@@ -16,7 +16,7 @@ from roofcheck.steps.algebra import (
     substitute,
 )
 
-# Intermediate values are shown to one digit more than the answer, so their sums come out right.
+# Intermediate values have one more digit than the answer, so sums of them come out right.
 STEP_DIGITS = 4
 
 
@@ -26,8 +26,8 @@ class Step:
 
     Parameters
     ----------
-    name : what later steps call it
-    tree : its expression, of inputs and of earlier steps
+    name : the name that later steps use
+    tree : its expression of inputs and earlier steps
     unit : the unit of its value
     what : its name in a sentence, such as "the bytes"
     why : the reason, in a few words; may be empty
@@ -41,9 +41,9 @@ class Step:
 
 
 class Derivation:
-    """A function of inputs by name that evaluates its steps and returns the last value.
+    """A function of named inputs that evaluates its steps and returns the last value.
 
-    ``names`` are the inputs that it takes. The last value is converted to ``unit``.
+    ``names`` lists the inputs that it takes. The last value is converted to ``unit``.
 
     >>> moved = Step("moved", read_expression("size * N"), "bytes", "the bytes")
     >>> time = Step("time", read_expression("moved / bandwidth"), "s", "the time")
@@ -96,7 +96,7 @@ class Derivation:
         return Derivation(steps, unit)
 
     def with_answer(self, tree: Node) -> "Derivation":
-        """Return the derivation of an expression of the steps, including the last.
+        """Return the derivation of an expression of its steps, including the last one.
 
         >>> time = Derivation([Step("time", read_expression("moved / bandwidth"), "s")], "s")
         >>> time.with_answer(read_expression("2 * time"))(moved=3, bandwidth=1)
@@ -132,10 +132,10 @@ class Derivation:
     def symbolic_lines(
         self, values: Mapping, figures: Mapping[str, str], expanded: bool = True
     ) -> list["Line"]:
-        """Return one Line per step with symbols for names that have no value.
+        """Return one Line per step, with symbols for names that have no value.
 
-        ``figures`` are the formatted inputs. If ``expanded``, the value of a step is its formula
-        in terms of inputs alone, in which figures without a unit are evaluated.
+        ``figures`` are the formatted inputs. If ``expanded``, the value of a step is its formula in
+        terms of the inputs alone, with unitless numbers evaluated.
         """
         lines, texts = [], dict(figures)
         trees: dict[str, Node] = {
@@ -155,8 +155,8 @@ class Derivation:
 class Line:
     """A step as text: its name, its arithmetic, its value, and the reason.
 
-    ``part`` names the part of the question that it belongs to; it is empty for a question without
-    parts and for a shared step. ``is_answer``: the value is an answer.
+    ``part`` names the part of the question; it is empty for a shared step or a question without
+    parts. ``is_answer`` means that the value is an answer.
     """
 
     what: str
@@ -168,7 +168,7 @@ class Line:
 
     @property
     def sides(self) -> tuple[str, ...]:
-        """The texts after its equals signs, without a repeated figure.
+        """The texts after its equals signs, without a repeated value.
 
         >>> Line("the bytes", "2 · 8", "16 bytes").sides, Line("the size", "2", "2 bytes").sides
         (('2 · 8', '16 bytes'), ('2 bytes',))
@@ -182,9 +182,9 @@ class Line:
 
 
 def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
-    """Return the lines of several derivations, each once; shared lines come first.
+    """Return the lines of several derivations, without duplicates; shared lines come first.
 
-    Two parts share a line if its name and its arithmetic are the same.
+    Two parts share a line if its name and arithmetic are the same.
     """
     owners: dict[tuple[str, str], list[str]] = {}
     answers = {}
@@ -211,7 +211,7 @@ def merge_parts(parts: Mapping[str, Sequence[Line]]) -> list[Line]:
 def make_step(
     name: str, expression: str, unit: str = "", words: str = "", figures: Mapping | None = None
 ) -> Step:
-    """Return a Step from texts; ``words`` is its name and, after a colon, the reason.
+    """Make a Step from texts; ``words`` is its name and, after a colon, the reason.
 
     >>> make_step("moved", "size * N", "bytes", "the bytes: each number crosses once").why
     'each number crosses once'

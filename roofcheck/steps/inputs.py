@@ -1,7 +1,7 @@
 """The inputs of a question: value, unit, source, and the values each can be mistaken for.
 
-Many slips are the question's derivation with one input replaced, and the kind of the input tells
-which: a student may use the sparse peak for the dense one, or a link's bandwidth for the memory's.
+Many slips replace one input of the derivation. The kind of input determines the replacements: the
+sparse peak for the dense one, or a link's bandwidth for the memory's.
 """
 
 import random
@@ -21,9 +21,9 @@ ANOTHER_CHIP = "another chip"
 
 @dataclass(frozen=True)
 class Mistaken:
-    """A value that an input can be mistaken for, with the mistake's name and its sentence.
+    """A value that an input can be mistaken for, with the name and sentence of the mistake.
 
-    It is reported only for answers of at least ``min_digits``: shorter ones fit too many mistakes.
+    It is reported only for answers of at least ``min_digits``. Shorter ones fit too many mistakes.
     """
 
     name: str
@@ -34,25 +34,25 @@ class Mistaken:
 
 @dataclass(frozen=True)
 class Input:
-    """A figure that a question computes with.
+    """A value that a question computes with.
 
     Parameters
     ----------
     value : number
     what : str or Sentence
-        How a hint names it: "the memory bandwidth of the TPU v6e".
+        Its name in a hint, such as "the memory bandwidth of the TPU v6e".
     unit, source : str
     mistaken_for : tuple of Mistaken
     rarely_mistaken_for : tuple of Mistaken
         Reported only for an answer that matches exactly.
     source_of_two : str or Sentence
-        The source of a factor of 2 in it: "the multiply-add".
+        The source of a factor of 2 in it, such as "the multiply-add".
     chips : tuple of str
-        The chips that its figures are from. A new draw replaces all of them.
+        The chips that the value is from. A new draw replaces all of them.
     fits_chip : function of a Chip
-        Whether that chip has the figures for a new draw.
+        Whether that chip has the specs for a new draw.
     redraw : function of a Random and a mapping of chip to chip
-        Returns the input with new figures; the mapping gives the replacement of each chip.
+        Returns the input with a new value; the mapping gives each chip's replacement.
     """
 
     value: Any
@@ -67,15 +67,15 @@ class Input:
     redraw: Callable | None = field(default=None, repr=False)
 
     def with_new_figures(self, rng: random.Random, chips: Mapping[str, str]) -> "Input":
-        """Return the input with newly drawn figures, or those of the newly drawn ``chips``."""
+        """Return the input with a newly drawn value, or with that of the newly drawn ``chips``."""
         return self.redraw(rng, chips) if self.redraw else self
 
 
 def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_sparse=False):
     """Return the input for a chip's dense peak, FLOP/s.
 
-    ``dtypes`` are those it may be mistaken for, all by default. ``printed_sparse``: the question
-    prints the peak with sparsity, so a new draw needs a chip that has one.
+    ``dtypes`` are the dtypes whose peaks it may be mistaken for, by default all of them. Set
+    ``printed_sparse`` if the question states the sparse peak, so a new draw needs a chip with one.
     """
     spec = rk.chip(chip)
     value = float(spec.peak_flops(dtype))
@@ -121,7 +121,7 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
 
 
 def printed_peak(chip):
-    """Return the input for a bf16 peak as data sheets print it: with sparsity, doubled."""
+    """Return the input for a bf16 peak as printed on data sheets: with sparsity, so doubled."""
     return Input(
         2 * float(rk.chip(chip).peak_flops("bf16")),
         Sentence("printed-peak.what"),
@@ -134,7 +134,7 @@ def printed_peak(chip):
 
 
 def bandwidth(chip, *, others=(), link=True):
-    """Return the input for a chip's memory bandwidth, byte/s; ``link``: it is a likely mistake."""
+    """Return the input for a chip's memory bandwidth, byte/s; ``link`` adds links as a mistake."""
     spec = rk.chip(chip)
     value = float(spec.bandwidth)
     mistakes = _mistaken_chips(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
@@ -165,10 +165,10 @@ def bandwidth(chip, *, others=(), link=True):
 
 
 def link(chip, *, others=(), topology=None, peers=0):
-    """Return the input for all links of a chip to its peers together, byte/s one way.
+    """Return the input for the total bandwidth of a chip's links to its peers, byte/s one way.
 
-    A new draw takes only chips with this ``topology``, such as "switch", if one is named, and with
-    links to at least ``peers`` others, if a number is given.
+    A new draw uses only chips with this ``topology``, such as "switch", if it is given, and with
+    links to at least ``peers`` others.
     """
     interconnect = rk.chip(chip).interconnect
     value = interconnect.total
@@ -197,7 +197,7 @@ def link(chip, *, others=(), topology=None, peers=0):
 
 
 def one_link(chip):
-    """Return the input for one link of a chip, byte/s one way; a new draw keeps the layout."""
+    """Return the input for one of a chip's links, byte/s one way; a new draw keeps the layout."""
     interconnect = rk.chip(chip).interconnect
     value = float(interconnect.bandwidth)
     mistakes = [
@@ -215,7 +215,7 @@ def one_link(chip):
         (*mistakes, *_mistaken_rates(value)),
         source_of_two=Sentence("one-link.two"),
         chips=(chip,),
-        # In a group of one size, a chip with links along more axes has more neighbours.
+        # In a group of a given size, a chip with links along more axes has more neighbours.
         fits_chip=lambda c: (
             c.interconnect is not None
             and (c.interconnect.topology, c.interconnect.links)
@@ -277,12 +277,12 @@ def _reaches(interconnect, peers):
 
 
 def _has_sparsity(chip):
-    # 2:4 sparsity came to NVIDIA's matrix units together with bf16.
+    # NVIDIA's matrix units gained 2:4 sparsity together with bf16.
     return chip.sku.startswith("NVIDIA") and "bf16" in chip.peaks
 
 
 def _mistaken_chips(chip, others, key, read):
-    """Yield the figures that ``read`` takes from other chips; ``key`` names the sentence."""
+    """Yield the values that ``read`` returns for other chips; ``key`` names the sentence."""
     own = float(read(rk.chip(chip)))
     mistakes = []
     for number, other in enumerate(others, start=1):
@@ -294,7 +294,7 @@ def _mistaken_chips(chip, others, key, read):
 
 
 def _mistaken_rates(value):
-    """Return the values that any figure in byte/s can be mistaken for."""
+    """Return the values that any number in byte/s can be mistaken for."""
     bits, binary = Sentence("bandwidth.bits"), Sentence("bandwidth.binary")
     return (
         Mistaken(BITS, 8 * value, bits),

@@ -1,1 +1,1 @@
-"""Check, predict, reveal and review, and the student's file of answers."""
+"""Check, predict, reveal and review answers, and store them in the student's file."""

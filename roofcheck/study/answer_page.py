@@ -1,9 +1,9 @@
-"""A page with the answers of a problem set, for self-study.
+"""A self-study page with the answers to a problem set.
 
-A page is available once its set is past its due date and finished: the student answered every
-question right, or gave the set up, which a file next to the answers records. Model answers of
-paragraphs come from ``course/answers.json``. Self-study kits and the repository have that
-file; a class does not.
+A page is available if its set is past its due date and the student has answered every question
+right or given the set up, which a file next to the answers records. The model answers for
+paragraphs come from ``course/answers.json``, which self-study kits and the repository contain, but
+classes do not.
 """
 
 import ast
@@ -32,14 +32,14 @@ from rooflab.words import LANGUAGE_VARIABLE, SOURCE_LANGUAGE
 GIVEN_UP_FILE = "given-up.jsonl"
 MODEL_ANSWERS_FILE = "answers.json"
 LAB_ADDRESS = "../../lab/tree/"
-# Renders the course's own Markdown; HTML in it stays text.
+# Renders the course's own Markdown; HTML in it is escaped.
 MARKDOWN = mistune.create_markdown(escape=True)
 
 
 def may_be_shown(course: Course, name: str) -> bool:
     """Return whether a set is past its due date, and finished or given up.
 
-    Raises ValueError for a set that the course does not have.
+    Raises ValueError for an unknown set.
     """
     due = course.term.due.get(course.set(name).id)
     if due and datetime.now().astimezone() < due:
@@ -50,9 +50,9 @@ def may_be_shown(course: Course, name: str) -> bool:
 
 
 def give_up(name: str):
-    """Record that the student gives a set up, in a file next to the answers.
+    """Record in a file next to the answers that the student gives a set up.
 
-    Raises ValueError for an unknown set or if no answers are kept, and OSError if the file cannot
+    Raises ValueError for an unknown set or if no answers are saved, and OSError if the file cannot
     be written.
     """
     questions_of_set(name)
@@ -64,16 +64,16 @@ def give_up(name: str):
 
 
 def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
-    """Return the page of a set: one HTML file without scripts or network access.
+    """Return a set's answer page: one HTML file without scripts or network access.
 
-    ``lab`` is the address at which JupyterLab opens the course folder, by default relative to
+    ``lab`` is the URL at which JupyterLab opens the course folder, by default relative to
     ``/roofline/answers/psN`` on the same server. Raises ValueError for an unknown set, and
-    PermissionError while its answers are not available.
+    PermissionError if its answers are not available yet.
     """
     problem_set = course.set(name)
     if not may_be_shown(course, name):
         raise PermissionError(sentence("answers.not-yet", name=name))
-    # Only answers in notebooks count, since a review has other figures.
+    # Only answers in notebooks count, because reviews have other values.
     latest = latest_answers(answers.read_answers()[0])
     texts, models = _read_texts(course, problem_set), _read_model_answers(course).get(name, {})
     parts = [
@@ -131,11 +131,11 @@ def _state_of(credit):
 
 
 def _read_kept_answer(question, text):
-    """Return a kept answer as a formatted value and as code, one of which is ""."""
+    """Return a saved answer as a formatted value and as code, one of which is ""."""
     if re.match(r"def |async def |@|[^'\"]*\blambda\b", text):
         return "", text
     try:
-        # NumPy writes np.float64(1.5).
+        # NumPy's repr is np.float64(1.5).
         value = ast.literal_eval(re.sub(r"\bnp\.\w+\(([^()]*)\)", r"\1", text))
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         return text, ""
@@ -143,7 +143,7 @@ def _read_kept_answer(question, text):
 
 
 def _read_texts(course, problem_set):
-    """Return the text of each cell of a set by its id; {} without the notebook."""
+    """Return the text of each cell of a set by cell id, or {} if the notebook is missing."""
     try:
         cells = nbformat.read(course.root / problem_set.file, as_version=4).cells
     except (OSError, ValueError):
@@ -152,7 +152,7 @@ def _read_texts(course, problem_set):
 
 
 def _read_model_answers(course):
-    # If the course folder has links, the file is next to their targets.
+    # If the course folder contains links, the file is next to their targets.
     path = (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
@@ -162,7 +162,7 @@ def _render_markdown(text):
 
 
 def _read_given_up():
-    """Return the sets that were given up; unreadable lines are skipped."""
+    """Return the sets that the student gave up; unreadable lines are skipped."""
     file = answers.file_path()
     if file is None or not (kept := file.with_name(GIVEN_UP_FILE)).is_file():
         return set()

@@ -1,8 +1,8 @@
 """The student's own file of answers: questions, times and credits.
 
-Each answer is a line of JSON in ``~/.roofkit/answers.jsonl``, or in the file that the environment
-variable ROOFKIT_ANSWERS names; if that is empty, no answers are kept. The file is the student's:
-nobody collects it, and the student can edit or delete it at any time.
+Each answer is a line of JSON in ``~/.roofkit/answers.jsonl``, or in the file named by the
+environment variable ROOFKIT_ANSWERS; if that is empty, no answers are saved. The file belongs to
+the student: nobody collects it, and the student can edit or delete it at any time.
 """
 
 import inspect
@@ -16,7 +16,7 @@ from pathlib import Path
 from roofcheck.sentences import sentence
 
 FILE_VARIABLE = "ROOFKIT_ANSWERS"
-# Functions are kept as code, and the longest schedules of the puzzles have 3,000 characters.
+# Functions are saved as code, and the longest schedules for puzzles have 3,000 characters.
 LONGEST = 6_000
 
 
@@ -24,8 +24,8 @@ LONGEST = 6_000
 class KeptAnswer:
     """One answer to a question, with its time and its share of the points.
 
-    ``again`` counts the reviews of the question up to this one; 0 is an answer in a notebook.
-    ``said`` is the check's message, ``me`` the student whose figures the question had, or "".
+    ``again`` is the number of the question's reviews so far, or 0 for an answer in a notebook.
+    ``said`` is the check's message. ``me`` is the student whose variant was asked, or "".
     """
 
     time: datetime
@@ -39,7 +39,7 @@ class KeptAnswer:
 
 
 def file_path():
-    """Return the path of the answers file, or None if no answers are kept."""
+    """Return the path of the answers file, or None if no answers are saved."""
     path = os.environ.get(FILE_VARIABLE)
     if path == "":
         return None
@@ -66,7 +66,7 @@ def keep_answer(question_id, verdict, answer, again=0, me=""):
             return ""
         file.parent.mkdir(parents=True, exist_ok=True)
         with file.open("a", encoding="utf-8") as out:
-            # A single write keeps the lines of two notebooks apart.
+            # A single write keeps lines from two notebooks apart.
             out.write(json.dumps(asdict(new), default=str, ensure_ascii=False) + "\n")
     except (OSError, RuntimeError) as error:
         # RuntimeError: this user has no home folder.
@@ -77,7 +77,7 @@ def keep_answer(question_id, verdict, answer, again=0, me=""):
 def _answer_as_text(answer):
     try:
         return _shorten(textwrap.dedent(inspect.getsource(answer)).strip())
-    except Exception:  # not a function of the notebook
+    except Exception:  # not a function defined in the notebook
         pass
     try:
         return _shorten(repr(answer))
@@ -90,7 +90,7 @@ def _shorten(text):
 
 
 def read_answers():
-    """Return every kept answer, oldest first, and the number of unreadable lines."""
+    """Return all saved answers, oldest first, and the number of unreadable lines."""
     file = file_path()
     if file is None or not file.is_file():
         return [], 0

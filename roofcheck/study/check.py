@@ -1,7 +1,7 @@
-"""The functions that notebooks call: check an answer, note a guess, reveal the guessed value.
+"""The functions that notebooks call: check an answer, record a guess, reveal the answer.
 
-Nothing here prints a solution, raises on a student's answer or writes to stderr, which nbgrader
-would count as a failure. The kernel remembers answers and guesses, for hints and reveals.
+Nothing here prints a solution, raises because of a student's answer, or writes to stderr, which
+nbgrader would count as a failure. The kernel remembers answers and guesses for later hints.
 """
 
 import contextlib
@@ -25,32 +25,32 @@ from roofcheck.tables.variants import find_variant, is_nobody, judge_variant
 from roofkit._html import start_with_blank_line, subscript_times
 from rooflab import palette
 
-# A message can quote what the student wrote, which has no limit.
+# A message can quote a student's answer, whose length is unlimited.
 LONGEST_MESSAGE = 600
 LONGEST_REVEAL = 200
 LONGEST_ME = 80
-# A guess within the first factor counts as right and within the second as a little off. From the
-# third on it is probably in another unit.
+# A guess within the first factor is right, and one within the second is a little off. Beyond the
+# third, it is probably in another unit.
 CLOSE_FACTOR, NEAR_FACTOR, FAR_FACTOR = 1.05, 1.5, 500
 
-# The default of ``me``: the question's own figures.
+# The default of ``me``: the question's original values.
 AS_WRITTEN = "the figures as written"
-# In grading, functions get cases that nobody has seen. A regrading passes its seed.
+# Grading draws new cases for functions. A regrade passes the seed of the first grading.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
 _guesses: dict[str, GivenNumber] = {}
 _tries: dict[str, int] = {}
 _grades: dict[str, "Grade"] = {}
 
-# The states of an answer that counts; the other states ask for an answer.
+# The states of an answer that counts; in other states, the student is asked again.
 COUNTING_STATES = ("right", "partly", "wrong")
 
 
 class Grade(float):
-    """Points as a float whose notebook display is the feedback.
+    """Points as a float that notebooks display as feedback.
 
-    Its repr is a plain float for nbgrader; students see its HTML. ``verdict`` holds the credit, the
-    message and the names of the slips. If it has a ``question``, it shows that answer's derivation.
+    The repr is a plain float for nbgrader; students see the HTML. ``verdict`` has the credit, the
+    message and the names of the slips. If there is a ``question``, its derivation is shown, too.
     """
 
     def __new__(cls, verdict, points, question=None):
@@ -101,11 +101,11 @@ class RevealedAnswer:
 def check(question_id, answer=..., me=AS_WRITTEN):
     """Judge an answer to a question, or to the variant for the student ``me``.
 
-    Returns a Grade of 0 to the question's points. From the second wrong answer on, the message
-    ends with a hint. Raises ValueError only for an unknown question, with the nearest names.
+    Returns a Grade from 0 to the question's points. From the second wrong answer on, the message
+    ends with a hint. Raises ValueError only for an unknown question; its message lists similar ids.
 
-    Answers are kept for ``review``, unless nbgrader runs the check. In grading, functions also get
-    new arguments.
+    Answers are saved for ``review``, unless nbgrader runs the check. In grading, functions are also
+    called with new arguments.
 
     >>> print(check("l02.ridge", 240))
     Right. 240 FLOP/byte. About that many FLOPs with every byte keep the arithmetic busy.
@@ -125,7 +125,7 @@ def check(question_id, answer=..., me=AS_WRITTEN):
 def judge_answer(question_id, answer, me=AS_WRITTEN, seed=None):
     """Return the question for ``me``, and the Verdict on an answer to it.
 
-    In grading, ``seed`` draws further cases for functions and schedules.
+    In grading, ``seed`` draws additional cases for functions and schedules.
     """
     question = find_question(question_id)
     if me is AS_WRITTEN and seed is not None:
@@ -144,10 +144,10 @@ def latest_grades():
 
 
 def predict(question_id, guess=...):
-    """Note a guess before the answer is shown, and say roughly how far off it is.
+    """Record a guess before the answer is shown, and report roughly how far off it is.
 
-    Returns a Grade of 0 points: a guess is never wrong. Raises ValueError for an unknown question
-    or one that doesn't ask for a number.
+    Returns a Grade of 0 points, because a guess is never wrong. Raises ValueError for an unknown
+    question or one that doesn't ask for a number.
     """
     question = _find_number_question(question_id)
     if is_missing(guess):
@@ -156,11 +156,11 @@ def predict(question_id, guess=...):
 
 
 def reveal(question_id, value):
-    """Show the answer that the cell computed, with the guess that ``predict`` noted.
+    """Show the answer that the cell computed, with the guess recorded by ``predict``.
 
-    Returns an object that shows "You said 5 ms; it is 1.01 ms." and, if one mistake explains the
-    guess, names it. Raises ValueError if ``value``, in the question's unit, differs from the
-    question table, because then the lecture is wrong.
+    Returns an object that shows "You said 5 ms; it is 1.01 ms." If exactly one mistake explains the
+    guess, the object names it. Raises ValueError if ``value``, in the question's unit, differs from
+    the question table, because then the lecture is wrong.
 
     >>> reveal("l02.ridge", 197e12 / 819e9)
     It is 240.5 FLOP/byte.
@@ -177,7 +177,7 @@ def reveal(question_id, value):
     text, slips = units.format_value(guess.value, question.unit), question.known_slips
     if _guess_factor(guess, question) >= CLOSE_FACTOR and slips.remark_if_right([guess]) is None:
         diagnosis = slips.diagnose([guess])
-        # A value that several mistakes give points to none of them.
+        # If several mistakes give the same value, none of them is named.
         if diagnosis and len(diagnosis.names) == 1:
             words = {"guess": text, "message": diagnosis.message, "answer": answer}
             message = sentence("reveal.diagnosed", **words)
@@ -194,7 +194,7 @@ def _find_number_question(question_id):
 
 
 def judge_quietly(judge, *arguments):
-    """Run a judgement and catch what a student's code raises or prints to stderr."""
+    """Judge an answer, and catch errors and stderr output from the student's code."""
     stderr = io.StringIO()
     try:
         with contextlib.redirect_stderr(stderr), warnings.catch_warnings(record=True) as caught:
@@ -213,7 +213,7 @@ def judge_quietly(judge, *arguments):
 
 
 def _next_hint(question_id, question, verdict):
-    """Count a wrong answer, and return the next hint or ""."""
+    """Count a wrong answer, and return the next hint, or ""."""
     if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
     _tries[question_id] = tries = _tries.get(question_id, 0) + 1
@@ -229,7 +229,7 @@ def _compare_guess(question_id, question, guess):
         return Verdict(0, sentence("guess.none"))
     _guesses[question_id] = number
     ratio, factor = number.value / question.reference(), _guess_factor(number, question)
-    # Say only the direction, because the factor would give the answer away.
+    # Give only the direction, because the factor would reveal the answer.
     limits = {"close": CLOSE_FACTOR, "near": NEAR_FACTOR, "far": FAR_FACTOR}
     key = next((name for name, limit in limits.items() if factor < limit), "unit")
     if key == "unit" and (math.isinf(number.value) or units.DIMENSIONS[question.unit] == "ratio"):

@@ -1,4 +1,4 @@
-"""A student's progress by the kept answers: in each lecture and set, and where to continue."""
+"""A student's progress in each lecture and set, and where to continue, from the saved answers."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ RIGHT, MISSED, OPEN = "right", "missed", "open"
 
 @dataclass(frozen=True)
 class PartProgress:
-    """Progress in a lecture or problem set, by the latest answer to each question.
+    """Progress in a lecture or problem set, based on the latest answer to each question.
 
     Parameters
     ----------
     marks : "right", "missed" or "open" for each checked question, in order
-    earned, points : of those questions, without the ones that a person grades
-    last_answered : when one of them was last answered, or None
+    earned, points : of those questions, except the ones that a person grades
+    last_answered : the time of the latest of these answers, or None
     """
 
     marks: tuple[str, ...]
@@ -40,7 +40,7 @@ class PartProgress:
 
     @property
     def missed_count(self) -> int:
-        """The number of answers that are not right."""
+        """The number of answers that are not fully right."""
         return self.marks.count(MISSED)
 
     @property
@@ -51,7 +51,7 @@ class PartProgress:
 
 @dataclass(frozen=True)
 class LastPlace:
-    """The lecture or set, the cell ("" if not found) and the time of the last answer."""
+    """The lecture or set, the cell ("" if unknown) and the time of the last answer."""
 
     part: Lecture | ProblemSet
     cell: str
@@ -59,7 +59,7 @@ class LastPlace:
 
 
 def latest_answers(kept: Iterable[KeptAnswer]) -> dict[str, KeptAnswer]:
-    """Return the latest answer to each question, without those given in review."""
+    """Return the latest answer to each question, except answers given in review."""
     return {answer.question: answer for answer in kept if not answer.again}
 
 
@@ -69,7 +69,7 @@ def measure_lecture(lecture: Lecture, latest: Mapping[str, KeptAnswer]) -> PartP
 
 
 def measure_set(problem_set: ProblemSet, latest: Mapping[str, KeptAnswer]) -> PartProgress:
-    """Return the progress in a problem set, without its paragraphs."""
+    """Return the progress in a problem set, except for its paragraphs."""
     checked = [question for question in problem_set.questions if not question.paragraph]
     return _measure_part({question.id: question.points for question in checked}, latest)
 
@@ -109,5 +109,5 @@ def _find_cell(file, question):
             if call and call.call == "check" and call.question == question:
                 return cell.get("id", "")
     except (OSError, ValueError, KeyError, TypeError):
-        pass  # a missing or damaged notebook opens at its top
+        pass  # if the notebook is missing or damaged, it opens at its top
     return ""

@@ -1,4 +1,4 @@
-"""The shared templates of feedback pages and of answer pages for self-study.
+"""The templates shared by feedback pages and self-study answer pages.
 
 Each page is one HTML file without scripts or network access.
 """
@@ -19,7 +19,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 def make_environment(*folders: Path) -> Environment:
-    """Return an environment for templates in these folders, which extend ``page.html.j2``."""
+    """Return a Jinja environment for templates in these folders that extend ``page.html.j2``."""
     environment = Environment(
         loader=FileSystemLoader([*folders, TEMPLATES]), autoescape=True, undefined=StrictUndefined
     )
@@ -28,25 +28,25 @@ def make_environment(*folders: Path) -> Environment:
 
 
 def page_style() -> Markup:
-    """Return the style of a page, with colours for light and dark."""
+    """Return the CSS of a page, with light and dark colours."""
     return Markup(css_rules(SYSTEM_DARK) + (TEMPLATES / "page.css").read_text(encoding="utf-8"))
 
 
 def read_sources() -> list[str]:
-    """Return the texts of all shared files; a page is out of date if they change."""
+    """Return the contents of all shared files; if they change, pages are out of date."""
     return [path.read_text(encoding="utf-8") for path in sorted(TEMPLATES.iterdir())]
 
 
 @dataclass(frozen=True)
 class Link:
-    """The words of a link and its address, or ""."""
+    """A link's text and its URL, or ""."""
 
     words: str
     address: str = ""
 
 
 def link_on_site(course: Course, lesson: Lesson) -> Link:
-    """Link to a lecture's section on the published pages, if there are any."""
+    """Return a link to a lecture's section on the published pages, if there are any."""
     site = course.term.site
     page = f"{site}/lectures/{Path(_find_lecture(course, lesson).file).stem}.html"
     return Link(
@@ -55,13 +55,13 @@ def link_on_site(course: Course, lesson: Lesson) -> Link:
 
 
 def link_in_lab(course: Course, lesson: Lesson, lab: str) -> Link:
-    """Link to a lecture's cell in JupyterLab, which opens the course folder at ``lab``."""
+    """Return a link to a lecture's cell in JupyterLab, which opens the course folder at ``lab``."""
     file = _find_lecture(course, lesson).file
     return Link(_name_lesson(course, lesson), f"{lab}{file}#cell-id={lesson.cell}")
 
 
 def heading_anchor(heading: str) -> str:
-    """Return the anchor of a heading on the site, as Sphinx makes it.
+    """Return the anchor that Sphinx gives a heading on the site.
 
     >>> heading_anchor("Half-worked: y ← a·x + y")
     'half-worked-y-ax-y'

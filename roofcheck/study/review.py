@@ -1,4 +1,4 @@
-"""Ask missed questions again, with new figures and at growing intervals."""
+"""Ask missed questions again, with new numbers and at growing intervals."""
 
 import functools
 from collections.abc import Collection
@@ -12,17 +12,17 @@ from roofcheck.study import answers, typed_answers
 from roofcheck.study.check import COUNTING_STATES, Grade, judge_quietly
 from roofcheck.tables.catalogue import load_questions
 
-# Days until a question comes back: the next gap after a right answer, the first after a wrong one.
+# Days until a question returns: the next gap after a right answer, the first after a wrong one.
 GAPS = (1, 3, 7, 21, 60)
-# The most questions asked in a day.
+# The maximum number of questions per day.
 MOST_A_DAY = 10
-# The most draws to try for figures that differ from the notebook's.
+# The maximum number of draws to get numbers that differ from the notebook's.
 TRIES = 10
 
 
 @dataclass(frozen=True)
 class Due:
-    """A missed question, when it comes back, its reviews, and its right answers since."""
+    """A missed question, its next date, its number of reviews, and its right answers since."""
 
     question_id: str
     when: date
@@ -31,9 +31,9 @@ class Due:
 
     @functools.cached_property
     def seed(self) -> str:
-        """The seed of this review's figures and of the order of its options.
+        """The seed of this review's numbers and of the order of the options.
 
-        The figures differ from the notebook's if the question can draw others.
+        The numbers differ from the notebook's if the question can draw others.
         """
         original = load_questions()[self.question_id]
         first, text = (
@@ -49,17 +49,17 @@ class Due:
 
     @functools.cached_property
     def question(self) -> Question:
-        """The question with this review's figures."""
+        """The question with this review's numbers."""
         return load_questions()[self.question_id].with_new_figures(self.seed)
 
     @property
     def draft(self) -> str:
-        """The head of the function to write; "" for other questions."""
+        """The first line of the function to write, or "" for other questions."""
         return typed_answers.function_head(self.question)
 
     @property
     def html(self) -> str:
-        """The question, its context and the answer's format, for a page."""
+        """The question, its context and the answer's format, as HTML for a page."""
         return question_page.as_html(self.question, self.seed)
 
     def __repr__(self):
@@ -70,7 +70,7 @@ class Due:
 
 
 class NothingDue:
-    """Says that nothing is due now, and when the next question is."""
+    """A message that nothing is due now, with the date of the next question."""
 
     def __init__(self, later):
         self._later = later
@@ -86,7 +86,7 @@ class NothingDue:
 
 
 def schedule():
-    """Return every question that was missed and is not yet learned, by date."""
+    """Return all questions that were missed and are not yet learned, by date."""
     missed = {}
     for answer in answers.read_answers()[0]:
         name, day = answer.question, answer.time.date()
@@ -94,8 +94,8 @@ def schedule():
         if not _is_reviewed(name) or not (answer.again or before or answer.credit < 1):
             continue
         if answer.credit == 1 and not answer.again:
-            # Correcting a missed answer in the notebook isn't a review. But without other figures,
-            # the same question would come back on the next morning.
+            # Correcting a missed answer in the notebook isn't a review. But if a question can't
+            # draw new numbers, the same question would return the next morning.
             is_next_day = before.when == day + timedelta(days=GAPS[0])
             if is_next_day and not load_questions()[name].has_new_figures:
                 missed[name] = replace(before, when=day + timedelta(days=GAPS[1]))
@@ -115,7 +115,7 @@ def _is_reviewed(question_id):
 def due_now(everything: bool = False) -> list[Due]:
     """Return the questions that are due today, the most overdue first.
 
-    Including those already reviewed today, there are at most MOST_A_DAY, unless ``everything``.
+    Unless ``everything``, at most MOST_A_DAY are asked, including those already reviewed today.
     """
     today = date.today()
     questions = [due for due in schedule() if due.when <= today]
@@ -129,30 +129,30 @@ def due_now(everything: bool = False) -> list[Due]:
 def next_due(skipped: Collection[str] = (), everything: bool = False) -> Due | None:
     """Return the next question that is due and not in ``skipped``, or None.
 
-    ``everything`` goes beyond a day's questions. A page shows its ``html`` and, if ``draft`` is not
-    "", a box of several lines that starts with it; then the answer is a function.
+    ``everything`` ignores the daily limit. A page shows the ``html``. If ``draft`` is not empty,
+    the answer is a function, and the page adds a text box that starts with the draft.
     """
     return next((due for due in due_now(everything) if due.question_id not in skipped), None)
 
 
 def answer_text(question_id: str, text: str) -> Grade | None:
-    """Judge a text as the answer to a due question, keep it, and return a Grade.
+    """Judge a text as the answer to a due question, save it, and return a Grade.
 
-    ``verdict.state`` is right, partly or wrong if the answer counts. Otherwise, as for a syntax
-    error, nothing is kept and the question stays due. Returns None if the question is
-    not due any more, as on a page left open. A function runs in its own process, which may take
-    seconds.
+    If the answer counts, ``verdict.state`` is right, partly or wrong. Otherwise, for example after
+    a syntax error, nothing is saved and the question stays due. Returns None if the question is no
+    longer due, for example on a page that was left open. A function runs in its own process, which
+    may take seconds.
     """
     due = next((due for due in due_now(everything=True) if due.question_id == question_id), None)
     return due and answer_due(due, text)
 
 
 def review(answer=...):
-    """Return the next due question with new figures or, given an answer, the Grade for it.
+    """Return the next due question with new numbers or, given an answer, its Grade.
 
-    A missed question comes back after a day and then, while the answers are right, after 3, 7, 21
-    and 60 days. A wrong answer starts over and shows the derivation. ``python -m roofcheck review``
-    asks the same questions.
+    A missed question returns after one day and then, as long as the answers are right, after 3, 7,
+    21 and 60 days. A wrong answer restarts the intervals and shows the derivation.
+    ``python -m roofcheck review`` asks the same questions.
     """
     questions = due_now()
     if not questions:
@@ -163,9 +163,9 @@ def review(answer=...):
 
 
 def answer_due(due, answer):
-    """Judge the answer to a due question, keep it, and return a Grade.
+    """Judge the answer to a due question, save it, and return a Grade.
 
-    If the answer is not right, the Grade shows the derivation with these figures.
+    If the answer is not right, the Grade shows the derivation with these numbers.
     """
     question = due.question
     if isinstance(answer, str):

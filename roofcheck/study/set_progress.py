@@ -1,4 +1,4 @@
-"""The progress in a problem set, as one line."""
+"""A student's progress in a problem set, as one line."""
 
 import contextlib
 import html
@@ -13,7 +13,7 @@ from roofkit._html import start_with_blank_line
 
 
 class Progress:
-    """A line with the answers, the points so far, and the time left."""
+    """A line with the number of answers, the points so far, and the time left."""
 
     def __init__(self, line):
         self._line = line
@@ -26,11 +26,11 @@ class Progress:
 
 
 def progress(name, due=None):
-    """Return a problem set's counts of answers and right answers, and the points so far.
+    """Return how many questions of a set are answered and right, and the points so far.
 
-    ``due`` is the due time, such as "2027-01-31 18:00", local unless it has an offset; the default
-    is the set's time in course/term.toml, if there is one. Raises ValueError for an unknown set and
-    for a time that cannot be read.
+    ``due`` is the due time, such as "2027-01-31 18:00", in local time unless it has an offset. The
+    default is the set's time in course/term.toml, if any. Raises ValueError for an unknown set or a
+    time that cannot be read.
 
     >>> repr(progress("ps1")).partition("so far. ")[2]
     'Questions that a person grades come on top.'
@@ -40,7 +40,7 @@ def progress(name, due=None):
 
 
 def format_progress(name, known):
-    """Return the line for these Grades, keyed by question id; those of other sets are ignored."""
+    """Return the line for Grades keyed by question id; Grades of other sets are ignored."""
     questions = questions_of_set(name)
     known = {question: grade for question, grade in known.items() if question in questions}
     return sentence(

@@ -1,6 +1,6 @@
-"""Judge answers typed as text: a line, or the code of a function.
+"""Judge answers typed as text, either a line or the code of a function.
 
-Code runs in its own process, so that its effects end with the process.
+Code runs in its own process, so its effects end with that process.
 """
 
 import contextlib
@@ -27,14 +27,14 @@ SECONDS = 60
 
 
 def function_head(question: Question) -> str:
-    """Return the first line of the function to type; "" for other questions."""
+    """Return the first line of the function to type, or "" for other questions."""
     return f"def {find_signature(question)}:" if is_answered_by_code(question) else ""
 
 
 def judge_text(question_id: str, seed: str, question: Question, text: str) -> Verdict:
-    """Judge a text as the answer to a question, drawn by ``seed`` from the one with this id.
+    """Judge a text as an answer to ``question``, drawn with ``seed`` from the one with this id.
 
-    Code with a syntax error gets a verdict that asks again.
+    Code with a syntax error gets a verdict that asks for the answer again.
     """
     code = text.strip()
     if not code or code == function_head(question):
@@ -43,7 +43,7 @@ def judge_text(question_id: str, seed: str, question: Question, text: str) -> Ve
         return judge_quietly(question.judge, code)
     request = json.dumps({"question_id": question_id, "seed": seed, "code": text})
     command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
-    # The process imports from the same places as this one.
+    # The process uses the same import path as this one.
     path = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
@@ -61,7 +61,7 @@ def judge_text(question_id: str, seed: str, question: Question, text: str) -> Ve
 
 
 def _judge_code(question, code):
-    """Judge the function that the code defines."""
+    """Judge the function that this code defines."""
     names = dict(CODE_NAMES)
     try:
         exec(compile(code, sentence("typed.name"), "exec"), names)

@@ -1,1 +1,1 @@
-"""Read the tables in ``questions``, and draw each student's figures."""
+"""Read the tables in ``questions``, and draw each student's numbers."""

@@ -1,8 +1,8 @@
-"""Every question by its id: the package's tables, and those in an instructor's own folder.
+"""All questions by id, from the package's tables and from an instructor's own folder.
 
-A table is a TOML file, or a Python file with a dict QUESTIONS if a question needs a program. The
-environment variable ROOFKIT_QUESTIONS can name a folder with more of them, which no release and no
-kit includes. The translation of ``l04.toml`` into a language is, for example, ``zh/l04.toml``.
+A table is a TOML file or, if a question needs a program, a Python file with a dict QUESTIONS. The
+environment variable ROOFKIT_QUESTIONS can name a folder with more tables, which are not in any
+release or kit. For example, ``zh/l04.toml`` is the Chinese translation of ``l04.toml``.
 """
 
 import difflib
@@ -21,7 +21,7 @@ QUESTIONS_VARIABLE = "ROOFKIT_QUESTIONS"
 
 
 def find_question(question_id):
-    """Return the question of this id, such as "ps1.ridge"; ValueError lists the nearest ids."""
+    """Return the question with this id, such as "ps1.ridge". A ValueError lists the nearest ids."""
     table = load_questions()
     if not isinstance(question_id, str) or question_id not in table:
         nearest = difflib.get_close_matches(str(question_id), table, n=3, cutoff=0.3)
@@ -43,7 +43,7 @@ def questions_of_set(name):
 
 
 def load_questions():
-    """Return every question by its id."""
+    """Return all questions by id."""
     return _load_questions(
         os.environ.get(QUESTIONS_VARIABLE, ""), os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE)
     )

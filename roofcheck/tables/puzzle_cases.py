@@ -1,4 +1,4 @@
-"""The cases of the traffic puzzles in ``questions/puzzles.toml``, and the sizes of a case."""
+"""The cases of the traffic puzzles in ``questions/puzzles.toml``, and their sizes."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ ITEMSIZE = 2  # bf16
 
 
 def draw_matmul_case(rng, number):
-    """Draw a case: sides the tiles divide evenly, sides they don't, a thin Y, or all fits."""
+    """Draw a case: tiles that divide the sides evenly or don't, a thin Y, or everything fits."""
     room, M, N, K = (
         (50, rng.choice((18, 24)), rng.choice((18, 24)), rng.randint(21, 24)),
         (82, rng.choice((23, 31)), 23, rng.choice((19, 23))),
@@ -28,7 +28,7 @@ def draw_matmul_case(rng, number):
 
 
 def draw_attention_case(rng, number):
-    """Draw scores whose rows don't fit and whose exponentials overflow; the last N is a prime."""
+    """Draw scores whose rows don't fit and whose exponentials overflow; the last N is prime."""
     M, d = rng.randint(6, 10), rng.randint(3, 5)
     N = rng.choice((163, 167, 173, 179)) if number == 3 else 8 * rng.randint(20, 24)
     draw = np.random.default_rng(rng.getrandbits(32))
@@ -39,19 +39,19 @@ def draw_attention_case(rng, number):
     P = np.exp(S - S.max(axis=1, keepdims=True))
     return ScratchpadCase(
         sizes={"M": M, "N": N, "d": d},
-        # Maxima, sums and results of all rows; new maxima; four columns of S with their rows of V.
+        # Maxima, sums and results of all rows; new maxima; four columns of S and their rows of V.
         capacity=ITEMSIZE * (M * (d + 3) + 4 * (M + d)), inputs={"S": S, "V": V}, output="Z",
         result=P @ V / P.sum(axis=1, keepdims=True), least=ITEMSIZE * (M * N + N * d + M * d),
     )  # fmt: skip
 
 
 def scratchpad_sizes(case):
-    """Return the names and values from which the steps compute a ScratchpadCase's least bytes."""
+    """Return the values, by name, from which a ScratchpadCase's least bytes are computed."""
     return {**case.sizes, "capacity": case.capacity, "size": ITEMSIZE}
 
 
 def draw_gather_case(rng, number):
-    """Draw a ring, a slice whose corners have two links, or a grid that is no slice."""
+    """Draw a ring, a slice whose corners have two links, or a grid that is not a slice."""
     grid = rng.choice(((2, 3), (3, 4), (2, 5), (4, 5)))
     groups = (
         rk.network.ring(rng.randint(5, 9), 45e9),
@@ -62,7 +62,7 @@ def draw_gather_case(rng, number):
 
 
 def fabric_sizes(case):
-    """Return the chips and the fewest links per chip, for the least bytes of a case."""
+    """Return the number of chips and the fewest links per chip, for a case's least bytes."""
     fabric = Fabric(case.group, case.group.n)
     links = min(len(fabric.neighbours(chip)) for chip in range(fabric.n))
     return {"n": fabric.n, "links": links}

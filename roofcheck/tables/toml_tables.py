@@ -34,7 +34,7 @@ from roofcheck.steps.derivation import Derivation, Step, make_step
 from roofcheck.steps.inputs import Input, Mistaken
 from roofcheck.tables.puzzle_cases import CASES
 
-# Figures of any chip, for slips that use another chip.
+# The specs of any chip, for slips that use another chip.
 FIGURES = {
     "peak": lambda chip, dtype="bf16": float(rk.chip(chip).peak_flops(dtype)),
     "bandwidth": lambda chip: float(rk.chip(chip).bandwidth),
@@ -44,7 +44,7 @@ FIGURES = {
     "one_link": lambda chip: float(rk.chip(chip).interconnect.bandwidth),
     "links": lambda chip: rk.chip(chip).interconnect.links,
 }
-# The keys of each kind of input, and those of every input.
+# The keys of each kind of input, and the keys of every input.
 INPUT_KEYS = {
     "count": ("what", "unit", "draw"),
     "peak": ("dtype", "others", "dtypes", "sparse", "printed_sparse"),
@@ -78,25 +78,25 @@ KEYS_BY_KIND = {
         *QUESTION_KEYS, "case", "case_count", "credit", "steps", "slips", "faults", "best_schedule",
     ),
 }  # fmt: skip
-# A part of a question is a number that names its step.
+# A part of a question is a number question that names its step.
 PART_KEYS = (*KEYS_BY_KIND["number"], "step")
 RESULT = ("step", "unit", "slips")
-# The texts of an item of an order; its other keys are figures.
+# The text keys of an item of an order. All other keys are numbers.
 SAID = ("text", "why")
-# The keys of a question that is another one with new figures.
+# The keys of a question that copies another one with new numbers.
 LIKE_KEYS = ("like", "seed", "points")
 # The keys that several questions can share.
 GROUP_KEYS = ("inputs", "steps", "slips", "beside")
 
 
 class TableError(ValueError):
-    """A table is wrong; the message names the file, the line and the fix."""
+    """A table has an error; the message names the file, the line and the fix."""
 
 
 def read_table(
     path: Path, words: Path | None = None, known: Mapping[str, Question] = {}
 ) -> dict[str, Question]:
-    """Return the questions of a file by id; ``words`` is a file with their translation.
+    """Return a file's questions by id; ``words`` is the file with their translation.
 
     Raises TableError, as ``read_questions`` does.
     """
@@ -108,10 +108,10 @@ def read_table(
 def read_questions(
     text: str, where: Path | str = "table", words: Mapping = {}, known: Mapping[str, Question] = {}
 ) -> dict[str, Question]:
-    """Return the questions of a table by id.
+    """Return a table's questions by id.
 
-    ``where`` names the table in errors; ``words`` holds its translation. An entry can be ``like``
-    one of the ``known`` questions. Raises TableError if the table is wrong.
+    ``where`` is the table's name in errors, and ``words`` is its translation. An entry can be
+    ``like`` one of the ``known`` questions. Raises TableError if the table has an error.
     """
     table = _translate(_parse_toml(text, where), words)
     groups = table.pop("shared", {})
@@ -139,7 +139,7 @@ def _parse_toml(text, where):
 
 
 def _find_line(text, name, what):
-    """Return the line of the text or key that an error quotes, or else of the question."""
+    """Return the line of the text or key that an error quotes, or else the question's line."""
     start = max(text.find(f'["{name}"'), 0)
     quoted = map(re.escape, re.findall(r"'(.+?)'", what.partition("; did you mean")[0]))
     patterns = (form.format(each) for each in quoted for form in ('"{}"', '{}"? *[=.]', "{}"))
@@ -163,7 +163,7 @@ def _make_question(entry):
 
 
 def _make_like(entry, known):
-    """Return another question with new figures, drawn by the seed."""
+    """Return a copy of another question with new numbers drawn from the seed."""
     _check_keys(entry, LIKE_KEYS, "a question like another")
     other, seed = entry["like"], entry["seed"]
     if other not in known:
@@ -173,7 +173,7 @@ def _make_like(entry, known):
 
 
 def _merge_groups(entry, groups):
-    """Return the entry with the content of the groups that it uses; its own keys win."""
+    """Add to an entry the content of the groups that it uses; its own keys take precedence."""
     used = []
     for group in entry.get("uses", ()):
         if group not in groups:
@@ -218,7 +218,7 @@ def _make_input(name, given) -> Input:
 
 
 def _reword_mistakes(made, instead, without):
-    """Return an input with a table's changes to the figures that are mistaken for it."""
+    """Return an input with the table's changes to the values that it can be mistaken for."""
     known = {one.name: one for one in made.mistaken_for if one.name not in without}
     if unknown := [name for name in without if not any(o.name == name for o in made.mistaken_for)]:
         raise TableError(f"nothing named {unknown[0]!r} is taken for it")
@@ -267,7 +267,7 @@ def _make_steps(written, known) -> list[Step]:
 
 
 def _make_slips(written, derivation: Derivation, known) -> tuple[list[Slip], dict[str, str]]:
-    """Return a question's own slips, and its words for slips that rules generate."""
+    """Return a question's own slips, and its sentences for generated slips."""
     own, words = [], {}
     for name, told in written.items():
         if isinstance(told, str):
@@ -291,7 +291,7 @@ def _make_slip_formula(expression, derivation, known):
 
 
 def _read_known(expression, known, figures=FIGURES) -> Node:
-    """Read an expression; ExpressionError if a name in it is not known."""
+    """Read an expression. Raises ExpressionError if a name in it is not known."""
     tree = read_expression(expression, figures)
     for name in find_names(tree):
         if name not in known:
@@ -303,7 +303,7 @@ def _read_known(expression, known, figures=FIGURES) -> Node:
 
 
 class _Condition:
-    """A condition on inputs, called with them by name."""
+    """A condition on inputs, which are passed by name."""
 
     def __init__(self, tree):
         self._tree, self.names = tree, tuple(dict.fromkeys(find_names(tree)))
@@ -312,7 +312,7 @@ class _Condition:
         return self._tree.value(values)
 
     def text(self, values, figures):
-        """Return the condition with figures, and the values of computed sides."""
+        """Return the condition with numbers filled in, and the values of computed sides."""
         if not isinstance(self._tree, Comparison):
             return ""
         said = []
@@ -324,7 +324,7 @@ class _Condition:
 
 
 class _ConditionalSentence(_Condition):
-    """A sentence if a condition on inputs and ``answer`` holds; "" otherwise."""
+    """A sentence if a condition on the inputs and ``answer`` holds, or "" otherwise."""
 
     def __init__(self, tree, says):
         super().__init__(tree)
@@ -338,7 +338,7 @@ class _ConditionalSentence(_Condition):
 
 
 def _make_derivation(entry, inputs, steps=(), symbols=()):
-    """Return a number's or formula's derivation, slips, and words for generated slips."""
+    """Return the derivation and slips of a number or formula, and its words for generated slips."""
     unit, wanted = entry.get("unit", ""), entry.pop("step", "")
     if unit not in units.DIMENSIONS:
         raise TableError(f"no question is asked in {unit!r}{suggest_name(unit, units.DIMENSIONS)}")
@@ -393,14 +393,14 @@ def _make_formula(entry, inputs):
 
 
 def _choose_case(ranges, rng, number):
-    """Draw symbols' values: different integers, each in its range."""
+    """Draw values for symbols: distinct integers, each within its range."""
     drawn: list[int] = []
     for low, high in ranges:
         drawn.append(rng.choice([each for each in range(low, high + 1) if each not in drawn]))
     return tuple(drawn)
 
 
-# The key of a case's Random among its values. It has a space, so no expression can use it.
+# The key of a case's Random among its values. It contains a space, so no expression can use it.
 RANDOM = "the Random"
 DRAWS = {
     "between": lambda rng, low, high: rng.uniform(low, high),
@@ -441,13 +441,13 @@ def _made_function(entry, inputs):
         **entry, inputs=inputs, results=results, slips=slips, words=words,
         case=functools.partial(_draw_case, draws, arguments),
     )  # fmt: skip
-    # Draw the cases now, so that an error is found when the table is read.
+    # Draw the cases now, so that errors are found when the table is read.
     _ = made.cases
     return made
 
 
 def _draw_case(draws, arguments, rng, number):
-    """Draw the arguments of a case, each an expression of earlier ones."""
+    """Draw the arguments of a case; each is an expression of earlier ones."""
     values = {"number": number, RANDOM: rng}
     for name, (expression, tree) in draws.items():
         try:
@@ -468,19 +468,19 @@ class _Item:
     slips: Sequence[Slip]
 
     def value(self, inputs, slip=None):
-        """Return its sort key, or that of a slip; ``inputs`` are those of all items."""
+        """Return the item's sort key, or that of a slip; ``inputs`` are shared by all items."""
         derivation = self.steps if slip is None else self.slips[slip].formula
         return derivation.values(self._values(inputs))[derivation.steps[-1].name]
 
     def fill(self, shows, inputs):
-        """Fill a text with the item's texts, figures and steps."""
+        """Fill in a template with the item's texts, values and steps."""
         shown = format_figures(inputs | self.inputs)
         lines = self.steps.lines(self._values(inputs), shown)
         steps = {step.name: line.value for step, line in zip(self.steps.steps, lines, strict=True)}
         return shows.format_map(shown | steps | self.said)
 
     def with_new_figures(self, rng, chips):
-        """Return the item with other chips; it may be one of them."""
+        """Return the item with other chips. The item itself may be a chip."""
         name = chips.get(self.name, self.name)
         return replace(self, name=name, inputs=redraw_inputs(self.inputs, rng, chips))
 
@@ -516,7 +516,7 @@ def _made_order(entry, inputs):
 
 
 def _item(name, of, each, inputs, steps, slips):
-    """Make an item from its own figures, the inputs of ``each``, and the shared steps and slips."""
+    """Make an item from its own values, the inputs of ``each``, and the shared steps and slips."""
     own = {
         label: _make_input(label, {key: name if v == "{item}" else v for key, v in given.items()})
         for label, given in each.items()
@@ -539,7 +539,7 @@ def _item(name, of, each, inputs, steps, slips):
 
 
 def _ordered_by_steps(items, inputs, shows):
-    """Return the fields of an Order of items sorted by their last step."""
+    """Return the fields of an Order whose items are sorted by their last step."""
     named = {item.name: item for item in items}
     every = [*inputs.values(), *(given for item in items for given in item.inputs.values())]
 
@@ -599,7 +599,7 @@ def _make_choice(entry, inputs):
 
 
 class _FirstTrue:
-    """The first option whose condition on the inputs holds."""
+    """A function that returns the first option whose condition on the inputs holds."""
 
     def __init__(self, conditions):
         self._conditions = conditions
@@ -607,7 +607,7 @@ class _FirstTrue:
         self.names = tuple(dict.fromkeys(used))
 
     def condition_of(self, option) -> _Condition:
-        """The condition under which an option is right."""
+        """Return the condition under which an option is right."""
         return self._conditions[option]
 
     def __call__(self, **values):
@@ -625,7 +625,7 @@ MAKERS = {
 
 
 def _translate(table, words):
-    """Return a table with its sentences replaced by those of a translation."""
+    """Return a table with its sentences replaced by their translations."""
     merged = dict(table)
     for key, told in words.items():
         own = merged.get(key)

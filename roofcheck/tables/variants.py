@@ -1,4 +1,4 @@
-"""Variants of a question: each student gets one, and the check knows a neighbour's answer."""
+"""Variants of a question: each student gets one, and the check recognises a neighbour's answer."""
 
 import functools
 import hashlib
@@ -19,18 +19,18 @@ from roofcheck.steps.inputs import GIVEN_BY_QUESTION
 from roofcheck.tables.catalogue import find_question
 from roofkit._html import start_with_blank_line
 
-# Enough variants that two students rarely share one, and few enough that a wrong answer is rarely
-# the answer to another variant by chance.
+# Enough variants that two students rarely share one, but few enough that a wrong answer rarely
+# matches another variant by chance.
 FEWEST, MOST = 8, 20
-# Answers of variants differ by more than this, which exceeds every question's tolerance.
+# Answers to variants differ by more than this, which exceeds every question's tolerance.
 APART_RTOL = 0.03
 
 
 class Variant:
-    """A student's variant: shows the question, and has its figures as attributes.
+    """A student's variant, which shows the question and has its values as attributes.
 
-    ``chip`` is its chip, or ``chips`` if there are several. A notebook also shows the context.
-    Raises AttributeError for a figure that the question does not give.
+    ``chip`` is the question's chip, or ``chips`` are its chips. A notebook also shows the context.
+    Raises AttributeError for a value that the question does not state.
     """
 
     def __init__(self, text, figures, shown=""):
@@ -55,7 +55,7 @@ class Variant:
 
 
 def ask(question_id, me=...):
-    """Return a question with the figures of the student ``me``, an id; always the same ones.
+    """Return the variant of a question for the student with the id ``me``; it never changes.
 
     >>> given = ask("ps1.time", "ada")
     >>> given
@@ -83,12 +83,12 @@ how many microseconds does it take?
 
 @functools.cache
 def list_variants(question_id):
-    """Return draws of a question with different answers.
+    """Return draws of a question that have different answers.
 
     Raises ValueError if the question doesn't ask for numbers, or has too few variants.
     """
     drawn = {}
-    # The limit is for questions with few different draws.
+    # The limit is for questions that have few different draws.
     for seed in range(2 * MOST):
         question = find_question(question_id).with_new_figures(f"{question_id}, variant {seed}")
         if not isinstance(question, (Number, Several)):
@@ -112,31 +112,31 @@ def has_variants(question_id):
 
 
 def is_nobody(me):
-    """Return whether ``me`` is not filled in."""
+    """Return whether ``me`` has not been filled in."""
     return is_missing(me) or not str(me).strip(" .")
 
 
 def find_variant(question_id, me):
-    """Return the variant of the student ``me``; case and spaces don't matter."""
+    """Return the variant for the student ``me``, ignoring case and spaces."""
     found = list_variants(question_id)
     return found[int.from_bytes(hashlib.sha256(normalise_id(me).encode()).digest()) % len(found)]
 
 
 def normalise_id(me):
-    """Return an id in normal form; case, spaces and accent encoding don't matter."""
+    """Return an id in normal form, ignoring case, spaces and accent encoding."""
     return " ".join(unicodedata.normalize("NFKC", str(me)).casefold().split())
 
 
 def judge_variant(question_id, own, answer):
     """Judge an answer to one of a question's variants."""
     if isinstance(answer, Iterator):
-        # It can be read only once, but is compared with several variants.
+        # An iterator can be read only once, but the answer is compared with several variants.
         answer = as_sequence(answer, len(_list_parts(own)) + 1)
     verdict = own.judge(answer)
     others = [other for other in list_variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answer_to(other, answer) for other in others):
         return verdict
-    # A wrong step is likelier than a neighbour's number; a mere factor is not.
+    # A wrong step is more likely than a neighbour's number, but a mere factor is not.
     steps = {
         slip.names[0]
         for part in _list_parts(own)
@@ -155,7 +155,7 @@ def _list_parts(question):
 
 
 def _is_answer_to(question, answer):
-    """Return whether an answer is this variant's, to more digits than a guess would have."""
+    """Return whether an answer matches this variant to more digits than a guess would have."""
     parts = _list_parts(question)
     try:
         values = order_by_labels(answer, list(question.parts)) if len(parts) > 1 else [answer]
