@@ -1,4 +1,4 @@
-"""Hand in a problem set in one step: ``hand_in("ps2")`` in its last cell, or a button.
+"""Hand in a problem set in one step, with ``hand_in("ps2")`` in its last cell or with a button.
 
 The saved notebook first runs from top to bottom in a fresh kernel. Unanswered questions and failing
 cells stop the hand-in, unless the student hands in anyway. The notebook is then submitted to
@@ -45,7 +45,7 @@ class Report:
     file : the file to upload, or None
     time : when it was submitted or written; None if stopped
     title : the outcome in a sentence
-    said : further sentences
+    said : additional sentences
     parts : titled lists of failing cells, unanswered questions, and answers that are not right yet
     next : sentences on what to do now
     can_go_on : whether ``unfinished=True`` would hand in the notebook as it is
@@ -140,14 +140,14 @@ def hand_in_file(path, name, unfinished=False) -> Report:
 
 
 def hand_in_time(name, place=None) -> datetime | None:
-    """Return when a set's hand-in file was last written, in the course around ``place``."""
+    """Return when a set's hand-in file was last written, in the course that contains ``place``."""
     folder = _Surroundings(Path(place or Path.cwd())).folder
     files = [*folder.glob(f"{name}.ipynb"), *folder.glob(f"{name}-*.ipynb")]
     return max(map(_change_time, files), default=None)
 
 
 class _StopError(Exception):
-    """The notebook can't be handed in; the message is a sentence for the student."""
+    """The notebook can't be handed in; the message tells the student why."""
 
 
 class _Surroundings:

@@ -1,4 +1,4 @@
-"""Run a notebook from top to bottom in a fresh kernel of this Python, as grading does.
+"""Run a notebook from top to bottom in a fresh kernel of the current Python, as grading does.
 
 There is no sandbox, because students run their own notebooks on their own machines.
 """

@@ -156,7 +156,7 @@ class PageHandler(JupyterHandler):
         try:
             self.finish(await _run_aside(self._page, kind, name))
         except (ValueError, RuntimeError, OSError) as error:
-            # PermissionError, an OSError, means that the answers are not available yet.
+            # A PermissionError, which is an OSError, means that the answers are not available yet.
             raise web.HTTPError(404, reason=" ".join(str(error).split())) from None
 
     def _page(self, kind, name):

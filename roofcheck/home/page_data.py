@@ -54,7 +54,7 @@ class Home:
 
     @property
     def course(self) -> course.Course | None:
-        """The course, or None. Raises ValueError if ROOFLINE_COURSE is wrong."""
+        """The course, or None. Raises ValueError if ROOFLINE_COURSE is not a course folder."""
         return course.find_course(self.served)
 
     def startup_data(self) -> dict | None:

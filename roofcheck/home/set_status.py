@@ -1,4 +1,4 @@
-"""The status of a problem set on the home page, from release to feedback, and its buttons."""
+"""The status of a problem set on the home page, from release to feedback, and the set's buttons."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -229,7 +229,7 @@ class Function(Question):
         return message
 
     def _call_sentence(self, key, case, names=None, **fields):
-        """Return a sentence about one call, shortened if it would be too long."""
+        """Return a sentence about one call, shortened if it is too long."""
         room = LONGEST_MESSAGE - len(sentence("function.elsewhere", message=""))
         calls = _format_calls(names or self.arguments, case)
         sentences = [sentence(key, call=call, **fields) for call in calls]

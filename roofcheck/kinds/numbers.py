@@ -349,7 +349,7 @@ def _word_parts(good, messages):
 
 
 def _unknown_verdict(value, reference):
-    """Return the Verdict on a number that no slip explains."""
+    """Return the Verdict on a number that doesn't match any slip."""
     if value < 0 <= reference:
         return Verdict(0, sentence("number.negative"), slips=("negative",))
     if value == 0:

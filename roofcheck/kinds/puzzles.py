@@ -125,7 +125,7 @@ class Puzzle(Question):
         return Verdict(share, _join_messages(message, slips, run), slips=_slip_names(slips))
 
     def _points_share(self, times):
-        """Return the share of the points for a multiple of the least bytes."""
+        """Return the share of the points for a given multiple of the least bytes."""
         if times <= min(self.credit):
             return 1
         logs = [math.log(multiple) for multiple in self.credit]

@@ -1,4 +1,4 @@
-"""The base class of all questions: inputs, hints, new draws and verdicts."""
+"""The base class of all questions, with inputs, hints, new draws and verdicts."""
 
 import abc
 import random

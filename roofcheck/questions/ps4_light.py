@@ -1,4 +1,4 @@
-"""Problem set 4: a contest's table of speeds of light, three of which are wrong.
+"""Problem set 4: a contest's table of speed-of-light times, three of which are wrong.
 
 This question is in Python because its slips are the times of other rows and the mean of six rows.
 In TOML, these would be numbers that nobody can check.
@@ -43,7 +43,7 @@ TABLE = "\n".join(
 RIGHT_ROWS = [(64, 18432, 7168), (2048, 2880, 2880), (4096, 4096, 4096)]
 WRONG_ROWS = [row for row in PUBLISHED if row not in RIGHT_ROWS]
 BOUND_BY_LINK = WRONG_ROWS[:2]
-# These inputs keep the table's chip in every draw.
+# With these inputs, every draw keeps the table's chip.
 INPUTS = {name: replace(given, chips=(), redraw=None) for name, given in FUNCTION.inputs.items()}
 
 
@@ -55,7 +55,7 @@ def _right(row, light=LIGHT):
 
 def _row(row):
     """Return the question for a row's right time in µs."""
-    # Each length has its own unit, so that no slip swaps two lengths.
+    # Each length has its own unit, so no slip can swap two lengths.
     lengths = {
         name: count(value, f"the length {name}", name, draw=())
         for name, value in zip("MNK", row, strict=True)
@@ -140,7 +140,7 @@ def _by_all(name, expression, says):
 
 
 def _mean_by(answer):
-    """Return the mean's factor for a student's own times; nan if they are the printed ones."""
+    """Return the mean's factor for a student's own times, or nan if they are the printed ones."""
     times = {name: abs(answer[name]) for name in ("first", "second", "third")}
     mean = MEAN.value(times | {"rest": 1.0})
     return mean if abs(mean - 1) > 0.01 else math.nan

@@ -1,4 +1,4 @@
-"""Evaluate arithmetic written as text, without running any of it as code."""
+"""Evaluate arithmetic written as text, without executing any of it as code."""
 
 import re
 

@@ -65,7 +65,7 @@ def without_words(words):
     words = CHIPS.sub(" chips", TALK.sub("", REMARK.sub("", words)))
     while (shorter := WORDS_AFTER.sub("", WORDS_BEFORE.sub("", words)).strip()) != words:
         words = shorter
-    # A full stop may end the sentence.
+    # A full stop at the end may belong to the sentence.
     words = re.sub(r"([.,]\d+|[eE][-+]?\d+)\.$", r"\1", words)
     # "40 856" is one number, and so is "(40856)".
     words = re.sub(r"(?<![\d.,] )(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.]* ?\d)", _join_digits, words)

@@ -14,7 +14,7 @@ PREFIXED_UNITS = {"s": "s", "FLOP/s": "FLOP/s", "bytes": "B", "byte/s": "B/s"}
 # Numbers outside this range are shown as powers of ten.
 PLAIN_RANGE = 1e-4, 1e8
 TO_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-# Sentences that name a unit or an amount of it; other units are shown as they are.
+# Sentences that name a unit or an amount of it. Other units are shown unchanged.
 UNIT_NAMES = {
     "s": "unit.seconds", "ms": "unit.milliseconds", "µs": "unit.microseconds",
     "ns": "unit.nanoseconds", "%": "unit.percent", "bytes": "unit.bytes", "tokens": "unit.tokens",

@@ -1,4 +1,4 @@
-"""The words and signs that students use in answers, from vocabulary.toml."""
+"""The words and symbols in students' answers, from vocabulary.toml."""
 
 import tomllib
 from pathlib import Path

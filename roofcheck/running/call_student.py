@@ -9,7 +9,7 @@ from roofcheck.sentences import sentence
 
 # The maximum length of an error text in a message.
 LONGEST_QUOTE = 80
-# Python's terms in error texts, with the words that students know.
+# Python's terms in error texts, mapped to words that students know.
 PYTHON_TERMS = {
     r"(\w+\.)*<locals>\.": "",
     "<lambda>": "lambda",

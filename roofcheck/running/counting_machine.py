@@ -202,7 +202,7 @@ class ScratchpadCase(Case):
             name: array.loaded / array.nbytes
             for name, array in zip(self.inputs, inputs, strict=True)
         }
-        # All other loads are from the output or from arrays that the function made.
+        # All other loads are from the output or from arrays created by the function.
         back = (pad.loaded - sum(array.loaded for array in inputs)) / output.nbytes
         counts = {
             **self.sizes, **times,

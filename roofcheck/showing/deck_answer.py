@@ -23,7 +23,7 @@ SLIPS_BY_FREQUENCY = (
 
 @dataclass(frozen=True)
 class DeckAnswer:
-    """An answer with a remark, and a common slip with the check's message.
+    """An answer with a remark, and a common slip with the check's message about it.
 
     Strings are empty if a question has no remark or no slip.
     """

@@ -23,7 +23,7 @@ EXAMPLES = {
     "of peak": (("0.15", "15%"), ("0.65", "65%")),
 }
 OTHER_EXAMPLES = (("12.5", "25/2"), ("730", "7.3e2"))
-# Units whose name is a whole phrase, such as "a fraction of peak", and units of counted things.
+# Units whose name is a phrase, such as "a fraction of peak", and units of counted things.
 WHOLE_PHRASES, COUNTED_UNITS = ("", "times", "of peak"), ("bytes", "FLOPs", "tokens")
 # An example must differ from the answer by at least this factor.
 EXAMPLE_DISTANCE = 1.3
@@ -85,7 +85,7 @@ def find_signature(question: Question) -> str:
 
 
 def is_answered_by_code(question: Question) -> bool:
-    """Return whether an answer is a function, which takes several lines."""
+    """Return whether the answer is a function, which takes several lines."""
     return isinstance(question, (Function, Puzzle)) and not isinstance(question, Formula)
 
 

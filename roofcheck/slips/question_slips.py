@@ -42,7 +42,7 @@ DECADES = 3
 WINDOW = DECADES * math.log(10)
 # A number with more digits was computed, not rounded by hand.
 ROUNDED_DIGITS = 5
-# Rounding the inputs by hand can change a value by this share.
+# Rounding the inputs by hand can change a value by this fraction.
 ROUNDED_INPUTS_RTOL = 3e-3
 # Matches names of changes that replace a max or min, such as "time: max-sum ...".
 EXTREME_CHANGE = re.compile(r": (max|min)-")

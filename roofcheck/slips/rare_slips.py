@@ -1,7 +1,7 @@
 """Slips that are so numerous that a rounded answer would match one by chance.
 
-They use another chip's specs, a product instead of a quotient, a capacity instead of a bandwidth,
-or an input as the answer, or they lose parentheses. They are reported only if an answer matches
+They use another chip's spec, a product instead of a quotient, or a capacity instead of a bandwidth,
+omit parentheses, or give an input as the answer. They are reported only for an answer that matches
 exactly.
 """
 
@@ -84,7 +84,7 @@ def _parentheses_slips(computation) -> Iterator[SlipValue]:
 def _inverted_slips(computation, steps) -> Iterator[SlipValue]:
     if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
         for step in steps:
-            # The inverse of 1 is 1.
+            # Inverting 1 changes nothing.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
             if not are_equal(turned, step.column):
                 second = Sentence("slip.beside-inverted")

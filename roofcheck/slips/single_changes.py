@@ -81,7 +81,7 @@ def list_single_changes(
             *_swap_changes(step, inputs),
             *_scale_changes(step, symbols),
         ):
-            # If one name is left of the last step, it is an input; ``list_input_slips`` reports it.
+            # A last step that is reduced to one name is an input; ``list_input_slips`` reports it.
             bare = step is last and isinstance(change.tree, Name)
             if not bare or change.kind.startswith(EXTREME_KINDS):
                 yield words.make_change(step, change)
@@ -223,7 +223,7 @@ def _product_changes(tree, factors):
 def _without_parentheses(factors, number):
     """Return a product without the parentheses around the sum that is factor ``number``.
 
-    Factors before the sum then belong to its first term, and factors after it to its last.
+    Factors before the sum then multiply its first term, and factors after it its last term.
     """
     sign, inner = factors[number]
     terms = list(inner.terms)

@@ -17,8 +17,8 @@ class SlipValue:
 
     Answers with fewer than ``min_digits`` digits don't match it. ``where`` is the wrong part.
     ``is_certain`` means that the sentence says what the student did, not just what the value is.
-    ``ambiguous`` means that several slips usually give this value, so the sentence says that
-    another one is possible. ``is_generic`` means that the sentence is not from a table.
+    ``ambiguous`` means that several slips usually give this value, so the message adds that another
+    one is possible. ``is_generic`` means that the sentence is not from a table.
     """
 
     names: tuple[str, ...]

@@ -1,8 +1,8 @@
-"""The chips that questions draw from and compare answers with."""
+"""The chips that questions draw from, and whose specs they compare answers with."""
 
 import roofkit as rk
 
-# The list is fixed: a student's own figures must not change when the chip table grows.
+# This list is fixed, because a student's numbers must not change when the chip table grows.
 CHIP_NAMES = (
     "V100 SXM2", "A100 40GB SXM", "A100 80GB SXM", "A100 80GB PCIe", "H100 SXM", "H100 PCIe",
     "H200", "B200", "GB200", "L40", "L40S", "RTX A6000", "RTX 4090", "Quadro RTX 6000",

@@ -26,7 +26,7 @@ class Step:
 
     Parameters
     ----------
-    name : the name that later steps use
+    name : the name by which later steps refer to it
     tree : its expression of inputs and earlier steps
     unit : the unit of its value
     what : its name in a sentence, such as "the bytes"

@@ -1,9 +1,9 @@
 """A self-study page with the answers to a problem set.
 
 A page is available if its set is past its due date and the student has answered every question
-right or given the set up, which a file next to the answers records. The model answers for
-paragraphs come from ``course/answers.json``, which self-study kits and the repository contain, but
-classes do not.
+right or given the set up. Giving up is recorded in a file next to the answers. The model answers
+for paragraphs come from ``course/answers.json``, which is in self-study kits and in the repository,
+but not in a class's course folder.
 """
 
 import ast

@@ -35,7 +35,7 @@ CLOSE_FACTOR, NEAR_FACTOR, FAR_FACTOR = 1.05, 1.5, 500
 
 # The default of ``me``: the question's original values.
 AS_WRITTEN = "the figures as written"
-# Grading draws new cases for functions. A regrade passes the seed of the first grading.
+# Grading draws new cases for functions. To grade again with the same cases, set the seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
 _guesses: dict[str, GivenNumber] = {}
@@ -123,7 +123,7 @@ def check(question_id, answer=..., me=AS_WRITTEN):
 
 
 def judge_answer(question_id, answer, me=AS_WRITTEN, seed=None):
-    """Return the question for ``me``, and the Verdict on an answer to it.
+    """Return the question for ``me``, and the Verdict on the answer.
 
     In grading, ``seed`` draws additional cases for functions and schedules.
     """

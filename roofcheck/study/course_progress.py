@@ -89,7 +89,7 @@ def _measure_part(points, latest):
 
 
 def find_last_place(course: Course, latest: Mapping[str, KeptAnswer]) -> LastPlace | None:
-    """Return the place of the latest answer to a question of the course, or None."""
+    """Return the place of the latest answer to any of the course's questions, or None."""
     parts = {name: lecture for lecture in course.lectures for name in lecture.asks}
     parts |= {question.id: part for part in course.sets for question in part.questions}
     answers = [answer for answer in latest.values() if answer.question in parts]

@@ -11,7 +11,7 @@ ITEMSIZE = 2  # bf16
 
 
 def draw_matmul_case(rng, number):
-    """Draw a case: tiles that divide the sides evenly or don't, a thin Y, or everything fits."""
+    """Draw a case: sides that tiles divide evenly or don't, a thin Y, or matrices that all fit."""
     room, M, N, K = (
         (50, rng.choice((18, 24)), rng.choice((18, 24)), rng.randint(21, 24)),
         (82, rng.choice((23, 31)), 23, rng.choice((19, 23))),
@@ -33,7 +33,7 @@ def draw_attention_case(rng, number):
     N = rng.choice((163, 167, 173, 179)) if number == 3 else 8 * rng.randint(20, 24)
     draw = np.random.default_rng(rng.getrandbits(32))
     S = draw.normal(size=(M, N)) + draw.choice([-1000, 1000], size=(M, 1))
-    # In one row the second half is far above the first.
+    # In one row, the second half is far larger than the first.
     S[0, N // 2 :] += 900
     V = draw.normal(size=(N, d))
     P = np.exp(S - S.max(axis=1, keepdims=True))

@@ -81,7 +81,7 @@ KEYS_BY_KIND = {
 # A part of a question is a number question that names its step.
 PART_KEYS = (*KEYS_BY_KIND["number"], "step")
 RESULT = ("step", "unit", "slips")
-# The text keys of an item of an order. All other keys are numbers.
+# The text keys of an order's item; its other keys are numbers.
 SAID = ("text", "why")
 # The keys of a question that copies another one with new numbers.
 LIKE_KEYS = ("like", "seed", "points")
@@ -173,7 +173,7 @@ def _make_like(entry, known):
 
 
 def _merge_groups(entry, groups):
-    """Add to an entry the content of the groups that it uses; its own keys take precedence."""
+    """Return the entry with its groups' content added; the entry's own keys take precedence."""
     used = []
     for group in entry.get("uses", ()):
         if group not in groups:
@@ -563,7 +563,7 @@ def _ordered_by_steps(items, inputs, shows):
             for number, slip in enumerate(items[0].slips)
         },
         "redraw": again if any(given.redraw for given in every) else None,
-        # Items with their own inputs are chips, which have several names.
+        # Items with their own inputs are chips, and a chip can have several names.
         "read": _read_chip if items[0].inputs else str,
     }
 

@@ -68,7 +68,7 @@ how many microseconds does it take?
         return Variant(sentence("variant.nobody"), {})
     question = find_variant(question_id, me)
     inputs = question.all_inputs()
-    # Inputs that the text doesn't print are part of the answer, such as the links of a corner.
+    # Inputs that the text doesn't state are part of the answer, such as the links of a corner.
     printed = {name for _, name, *_ in Formatter().parse(question.asks)}
     figures = {
         name: int(given.value) if given.value % 1 == 0 else given.value
