@@ -82,7 +82,7 @@ def question_calls(source: str) -> Iterator[QuestionCall]:
 
 
 def question_calls_in_text(text: str) -> Iterator[tuple[str, QuestionCall]]:
-    """Yield (cell id, call) for each code cell in a lecture that starts with a question call.
+    """Yield (cell id, call) for each of a lecture's code cells that starts with a question call.
 
     >>> text = "```{code-cell}\\n:id: l02-check\\ncheck('l02.ridge', ...)\\n```\\n"
     >>> [(cell, call.question) for cell, call in question_calls_in_text(text)]

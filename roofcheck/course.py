@@ -161,7 +161,7 @@ def find_course(start: Path | None = None) -> Course | None:
     """Return the course that contains a folder (by default the working directory), or None.
 
     The environment variable ROOFLINE_COURSE sets the course folder. By default, it is the nearest
-    folder with the index, from ``start`` upward. Raises ValueError if the variable is wrong.
+    folder with the index, from ``start`` upward. Raises ValueError if the variable names another.
     """
     if path := os.environ.get(COURSE_VARIABLE):
         if not (Path(path) / INDEX).is_file():

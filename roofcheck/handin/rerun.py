@@ -133,7 +133,7 @@ def _run_cells(client, notebook, verdict_file, cell_seconds, until):
 
 
 def write_verdicts(path):
-    """Write the notebook's id and its checks' verdicts, from the kernel that ran the notebook."""
+    """Write the notebook's id and verdicts to a file; call this in the notebook's kernel."""
     from IPython import get_ipython
 
     me = get_ipython().user_ns.get("me", ...)

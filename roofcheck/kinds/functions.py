@@ -28,7 +28,7 @@ from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.computation import apply_formula
 from roofcheck.steps.derivation import Derivation, Line, merge_parts
 
-# The number of calls of a function, enough to reach every branch.
+# The number of cases that test a function, enough to reach every branch.
 CASES = 12
 # Two values are shown with the first of these numbers of digits that distinguishes them.
 DIGITS = 4, 6, 9

@@ -24,9 +24,9 @@ class Order(Question):
 
     ``wrong`` maps the name of a slip to its key and sentence. ``needs`` maps (a, b) pairs of items
     to the message if a comes after b. ``read`` converts a student's item, such as an alias or an
-    object, to the item's name. ``redraw`` returns new fields by name; without new ``praise`` and
-    ``needs``, the old ones are dropped. ``shows`` explains an item's key or letter next to the
-    right order. Each key must exceed ``apart`` times the key before it.
+    object, to the item's name. ``redraw`` returns new fields by name; unless it returns
+    ``praise`` and ``needs``, they are dropped. ``shows`` explains an item's key or letter next to
+    the right order. Each key must exceed ``apart`` times the key before it.
 
     If all items are single letters, an answer can be a string such as "CAB":
 

@@ -22,13 +22,13 @@ from roofcheck.steps.derivation import Derivation, Line
 
 @dataclass(frozen=True, kw_only=True)
 class Puzzle(Question):
-    """A question that asks for a function that computes on a machine while moving few bytes.
+    """A question that asks for a function whose computation on a machine moves few bytes.
 
     ``case`` draws a Case, given a Random and the case's number; there are ``case_count`` cases.
 
-    ``credit`` maps increasing multiples of the least bytes to shares of the points. The share is
-    interpolated in the logarithm of the bytes, constant outside, and rounded to tenths, so other
-    sizes barely change it. The worst case decides, so a schedule must suit all sizes.
+    ``credit`` maps increasing multiples of the least bytes to shares of the points. Between
+    them, the share is interpolated in the logarithm of the bytes (constant outside) and rounded to
+    tenths, so other sizes change it little. The worst case decides: a schedule must suit all sizes.
 
     A Slip's formula takes a case's counts by name and returns whether they show the slip. The
     sentence can quote counts, as in {X:g}. ``faults`` are the slips reported if the result is

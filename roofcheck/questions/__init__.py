@@ -1,4 +1,4 @@
-"""The question tables, with one or more for each lecture or problem set.
+"""The question tables, one or more for each lecture or problem set.
 
 roofcheck/README.md shows a question of each kind.
 """

@@ -41,7 +41,7 @@ def is_precise(given):
 
 
 def rounds_to(target, given, at_least):
-    """Return whether a number is ``target`` rounded to its digits, at least to ``at_least``."""
+    """Return whether a number is ``target`` rounded to its digits, or to ``at_least`` if more."""
     if given.digits >= ALL_DIGITS or not target:
         return False
     if not (math.isfinite(target) and math.isfinite(given.value)):

@@ -20,7 +20,7 @@ import time
 
 SECONDS = 3.0
 # The clock is checked ten times within the limit. A process that used less than a fiftieth of the
-# time between two checks counts as asleep. On any machine, a running one gets more than that.
+# time between two checks counts as asleep. A running one gets more than that on any machine.
 LOOKS, ASLEEP = 10, 1 / 50
 # Code with a bare ``except`` catches the strike, so another follows after a random 5 to 40 µs.
 # Sooner or later, one falls between two ``try`` blocks. If the handler finds no room on the stack,

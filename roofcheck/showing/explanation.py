@@ -12,7 +12,7 @@ from roofcheck.sentences import sentence
 from roofcheck.showing import context, derivation_page
 from roofcheck.showing.derivation_page import as_html_list, fold_html, text_as_html
 
-# The maximum number of items that a page shows of an answer, and of characters per item.
+# The maximum number of items of an answer on a page, and of characters per item.
 MOST_ITEMS, LONGEST_VALUE = 40, 300
 
 

@@ -221,7 +221,7 @@ def _product_changes(tree, factors):
 
 
 def _without_parentheses(factors, number):
-    """Return a product without the parentheses around the sum that is factor ``number``.
+    """Return a product without the parentheses around factor ``number``, which is a sum.
 
     Factors before the sum then multiply its first term, and factors after it its last term.
     """

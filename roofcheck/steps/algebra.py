@@ -31,7 +31,7 @@ COMPARISONS = {
 BRACKETS = {
     "ceil": "⌈⌉", "floor": "⌊⌋", "abs": "||", "sqrt": ("√(", ")"), "log2": ("log₂(", ")"),
 }  # fmt: skip
-# Precedences of the kinds of nodes, which determine where parentheses are needed.
+# Precedences of node kinds, which determine where parentheses are needed.
 CONDITIONAL, LOGICAL, COMPARISON, SUM, PRODUCT, POWER, ATOM = range(7)
 # A number with a larger denominator is shown as a decimal fraction.
 MAX_DENOMINATOR = 1024

@@ -74,7 +74,7 @@ class Derivation:
         return self.values(values, known)[self.steps[-1].name] * self.scale
 
     def values(self, values: Mapping, known: Mapping = {}) -> dict:
-        """Return the value of each input and step by name; ``known`` as for ``value``."""
+        """Return the values of inputs and steps by name; ``known`` is the same as for ``value``."""
         result = dict(values)
         for step in self.steps:
             result[step.name] = known[step.name] if step.name in known else step.tree.value(result)

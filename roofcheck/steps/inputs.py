@@ -75,7 +75,7 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
     """Return the input for a chip's dense peak, FLOP/s.
 
     ``dtypes`` are the dtypes whose peaks it may be mistaken for, by default all of them. Set
-    ``printed_sparse`` if the question states the sparse peak, so a new draw needs a chip with one.
+    ``printed_sparse`` if the question states the sparse peak, to draw only chips that have one.
     """
     spec = rk.chip(chip)
     value = float(spec.peak_flops(dtype))

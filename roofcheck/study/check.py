@@ -29,8 +29,8 @@ from rooflab import palette
 LONGEST_MESSAGE = 600
 LONGEST_REVEAL = 200
 LONGEST_ME = 80
-# A guess within the first factor is right, and one within the second is a little off. Beyond the
-# third, it is probably in another unit.
+# Guesses within the first factor are right, and those within the second are a little off. Beyond
+# the third, a guess is probably in another unit.
 CLOSE_FACTOR, NEAR_FACTOR, FAR_FACTOR = 1.05, 1.5, 500
 
 # The default of ``me``: the question's original values.

@@ -29,8 +29,8 @@ def progress(name, due=None):
     """Return how many questions of a set are answered and right, and the points so far.
 
     ``due`` is the due time, such as "2027-01-31 18:00", in local time unless it has an offset. The
-    default is the set's time in course/term.toml, if any. Raises ValueError for an unknown set or a
-    time that cannot be read.
+    default is the set's due time in course/term.toml, if any. Raises ValueError for an unknown set
+    or a time that cannot be read.
 
     >>> repr(progress("ps1")).partition("so far. ")[2]
     'Questions that a person grades come on top.'
@@ -40,7 +40,7 @@ def progress(name, due=None):
 
 
 def format_progress(name, known):
-    """Return the line for Grades keyed by question id; Grades of other sets are ignored."""
+    """Format the line for Grades, keyed by question id; Grades of other sets are ignored."""
     questions = questions_of_set(name)
     known = {question: grade for question, grade in known.items() if question in questions}
     return sentence(

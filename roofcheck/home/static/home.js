@@ -6,7 +6,7 @@ const HOME = "roofline:home";
 const GIVE_UP = "roofline:give-up";
 const REVIEW = "roofline:review";
 const PAGE = "roofline:page";
-// On screens narrower than this many pixels (phones), the file browser leaves no room for the page.
+// On screens narrower than this (in pixels), the file browser leaves no room for the page.
 const NARROW = 600;
 const ICON = `<svg xmlns="http://www.w3.org/2000/svg" width="16" viewBox="0 0 24 24">
   <path class="jp-icon3" fill="currentColor" d="M3 3h2v16h16v2H3z"/>
