@@ -1,18 +1,18 @@
-"""Cost models and hardware figures for the roofline model.
+"""Cost models and chip specifications for the roofline model.
 
 >>> import roofkit as rk
 >>> roof = rk.chip("TPU v5e").roofline("bf16")
 >>> roof.estimate(rk.matmul(B=256, D=8192, F=8192)).bound
 'compute'
 
-Everyday names are at the top level; all others are in one of these packages:
+Common names are at the top level. The rest are in these packages:
 
-- ``rk.hardware``: chips, their figures and the links between them
-- ``rk.kernels``: what a matmul, a softmax or a convolution costs
-- ``rk.network``: groups of chips, and the data they exchange
-- ``rk.models``: whole language models and convolutional networks
+- ``rk.hardware``: chips, their specifications and the links between them
+- ``rk.kernels``: costs of matmuls, softmaxes, convolutions and other kernels
+- ``rk.network``: groups of chips and the data they exchange
+- ``rk.models``: complete language models and convolutional networks
 
-The package ``rooflab`` draws these counts and measures machines.
+The ``rooflab`` package plots these costs and measures machines.
 """
 
 import importlib
@@ -40,7 +40,7 @@ __all__ = [
     "softmax",
 ]
 
-# These load on first use, so ``import roofkit`` takes hardly longer than importing NumPy.
+# These load on first use, so ``import roofkit`` takes little longer than ``import numpy``.
 _LAZY_PACKAGES = ("models", "network")
 _FUNCTIONS = {
     "cnn": "models.cnn.catalogue", "llm": "models.llm.configs",

@@ -1,4 +1,4 @@
-"""Starts the command line: ``python -m roofkit --help``."""
+"""Entry point of the command line: ``python -m roofkit --help``."""
 
 import sys
 

@@ -1,16 +1,16 @@
-"""Evaluate a function over large broadcast arrays in blocks that a core's own cache can hold."""
+"""Evaluate a function over large broadcast arrays, in blocks that fit in a core's cache."""
 
 import numpy as np
 
-# A block has this many points. A function may hold some tens of temporary arrays of this length.
+# Points per block. A function may allocate dozens of temporary arrays of this length.
 BLOCK_POINTS = 1 << 14
 
 
 def evaluate_in_blocks(function, *values):
-    """Return ``function(*values)`` for values that broadcast, with bounded temporary memory.
+    """Return ``function(*values)`` for values that broadcast, using bounded temporary memory.
 
-    Values are arrays or anything else, which is passed on unchanged. Arrays keep their axes of
-    length 1, so terms that depend on only one axis are computed once per block.
+    Values other than arrays are passed on unchanged. Arrays keep their axes of length 1, so terms
+    that depend on only one axis are computed once per block.
     """
     shapes = [value.shape for value in values if _is_array(value)]
     if not shapes:
@@ -26,7 +26,7 @@ def evaluate_in_blocks(function, *values):
 
 
 def map_arrays(change, values):
-    """Apply the change to the values that are arrays, and return all values."""
+    """Return the values, with ``change`` applied to each array among them."""
     return [change(value) if _is_array(value) else value for value in values]
 
 

@@ -1,16 +1,16 @@
-"""Small helpers for the HTML that notebooks show."""
+"""Helpers for HTML output in notebooks."""
 
 import re
 
 
 def start_with_blank_line(html):
-    """Put a blank line before the HTML of a notebook cell whose output may be folded.
+    """Add a blank line before the HTML of a cell output that may be collapsed.
 
-    JupyterLab shows the first line of a folded output as text; a blank line reveals nothing.
+    JupyterLab shows the first line of a collapsed output as text, which would be raw HTML.
     """
     return f" \n{html}"
 
 
 def subscript_times(html):
-    """Write T_math and the like as letters with subscripts."""
+    """Format T_math and similar names with subscripts."""
     return re.sub(r"\bT_([a-z]+)\b", r"<i>T</i><sub>\1</sub>", html)

@@ -1,4 +1,4 @@
-"""Check inputs of formulas: finite, positive, of known dtypes and of shapes that broadcast."""
+"""Check formula inputs: finite positive values, known dtypes and broadcastable shapes."""
 
 import contextlib
 import math
@@ -13,10 +13,10 @@ ITEMSIZE = {
     "int4": 0.5,
 }  # fmt: skip
 
-# A larger number would become infinity as a float64.
+# Larger numbers overflow to infinity as float64.
 LARGEST_FLOAT = sys.float_info.max
 
-# Other names for dtypes in frameworks and papers, in lower case and without hyphens.
+# Dtype names from frameworks and papers, in lower case and without hyphens.
 DTYPE_SPELLINGS = {
     "float64": "fp64", "double": "fp64", "float32": "fp32", "single": "fp32",
     "tensorfloat32": "tf32", "bfloat16": "bf16", "float16": "fp16", "half": "fp16",
@@ -25,7 +25,7 @@ DTYPE_SPELLINGS = {
 
 
 def itemsize(dtype, name="dtype"):
-    """Return the bytes per element of a dtype; ValueError with the known names otherwise."""
+    """Return the bytes per element of a dtype, or raise ValueError listing the known dtypes."""
     try:
         return ITEMSIZE[dtype]
     except (KeyError, TypeError):
@@ -33,7 +33,7 @@ def itemsize(dtype, name="dtype"):
 
 
 def read_dtype(dtype, name="dtype"):
-    """Return the short name of a dtype in any usual spelling; ValueError with the nearest names.
+    """Return the short name of a dtype in any common spelling, or raise ValueError.
 
     >>> [read_dtype(name) for name in ("fp8", "BF16", "bfloat16", "float8_e4m3fn", "torch.half")]
     ['fp8', 'bf16', 'bf16', 'fp8', 'fp16']
@@ -43,8 +43,8 @@ def read_dtype(dtype, name="dtype"):
             return dtype
         key = re.sub(r"[\s_-]", "", dtype.casefold()).removeprefix("torch.")
         key = DTYPE_SPELLINGS.get(key, key)
-        # A name such as float8_e4m3fn gives the exponent and mantissa bits, and says whether there
-        # is an infinity. It is one byte in any case.
+        # Names such as float8_e4m3fn give the exponent and mantissa bits, and whether infinity can
+        # be represented. All these formats take one byte.
         if re.fullmatch(r"(fp8|float8)?(e4m3|e5m2)(fn|fnuz|b11fnuz)?", key):
             key = "fp8"
         if key in ITEMSIZE:
@@ -55,14 +55,14 @@ def read_dtype(dtype, name="dtype"):
 
 
 def pick_16_bit(peaks, otherwise=None):
-    """Choose the 16-bit dtype that has a peak, bf16 before fp16, or else ``otherwise``."""
+    """Return bf16 or else fp16 if ``peaks`` has it, otherwise ``otherwise``."""
     return next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), otherwise)
 
 
 def _suggest_dtypes(dtype):
     if not isinstance(dtype, str):
         return ""
-    import difflib  # imported only for an error, so ``import roofkit`` stays quick
+    import difflib  # imported only on errors, to keep ``import roofkit`` fast
 
     close = difflib.get_close_matches(
         dtype.casefold(), [*ITEMSIZE, *DTYPE_SPELLINGS], n=3, cutoff=0.5
@@ -72,14 +72,14 @@ def _suggest_dtypes(dtype):
 
 
 def is_symbolic(value):
-    """True for a SymPy expression, without importing SymPy."""
+    """Return whether the value is a SymPy expression, without importing SymPy."""
     return hasattr(value, "free_symbols")
 
 
 def check_number(value, name, minimum=0.0, above=True, finite=True):
     """Return the value as a Python number, a float64 array, or an unchanged SymPy expression.
 
-    Integer arrays become float64, because a product of sizes overflows int64 silently.
+    Integer arrays become float64, because products of sizes can silently overflow int64.
     Raises ValueError naming the argument and the value.
     """
     if (type(value) is int or type(value) is float) and (
@@ -89,7 +89,7 @@ def check_number(value, name, minimum=0.0, above=True, finite=True):
     if is_symbolic(value) and not getattr(value, "is_number", False):
         return value
     array = _as_float_array(value, name)
-    # The two reductions need no temporary array, and a NaN fails every comparison.
+    # min and max need no temporary array, and NaN fails every comparison.
     if array.size:
         least, most = array.min(), array.max()
         good = (least > minimum or (least == minimum and not above)) and (
@@ -99,12 +99,12 @@ def check_number(value, name, minimum=0.0, above=True, finite=True):
             _raise_out_of_range(array, name, minimum, above, finite)
     if array.ndim:
         return array
-    # Whole numbers of NumPy and SymPy stay exact.
+    # NumPy and SymPy integers stay exact.
     return int(value) if _is_integer(value) else float(array)
 
 
 def check_whole(value, name, minimum=1):
-    """Check with ``check_number`` that the value is valid, and that it is a whole number too."""
+    """Check that the value passes ``check_number`` and is a whole number."""
     value = check_number(value, name, minimum=minimum, above=False)
     if type(value) is int or is_symbolic(value):
         return value
@@ -128,7 +128,7 @@ def _is_integer(value):
 
 
 def _as_float_array(value, name):
-    # NumPy would read True as 1, "3" as 3 and None as NaN, drop an imaginary part and a mask.
+    # NumPy would convert True to 1, "3" to 3 and None to NaN, and drop imaginary parts and masks.
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         array = np.asarray(value)
         objects = [value] if array.ndim == 0 else array.flat if array.dtype.kind == "O" else ()
@@ -141,9 +141,9 @@ def _as_float_array(value, name):
 
 
 def check_sizes(**named):
-    """Check sizes together: each finite and above zero, all shapes broadcastable.
+    """Check that all sizes are finite and above zero, and that their shapes broadcast.
 
-    Returns the checked values in the order given.
+    Returns the checked values in the same order.
     """
     checked = {name: check_number(value, name) for name, value in named.items()}
     check_broadcast(**checked)
@@ -160,6 +160,6 @@ def check_broadcast(**named):
     except ValueError:
         listed = ", ".join(f"{name}{list(shape)}" for name, shape in shapes.items())
         raise ValueError(
-            f"shapes do not broadcast: {listed}; insert axes with array[:, None] so that each "
-            "pair of lengths is equal or 1"
+            f"shapes do not broadcast: {listed}; insert axes with array[:, None] so that along "
+            "each axis the lengths are equal or 1"
         ) from None

@@ -1,20 +1,20 @@
-"""Find an entry of a table by any of the names that people use for it."""
+"""Find table entries by any of their common names."""
 
 import re
 
 
 def normalise_name(name):
-    """Return the name in one case, without spaces, hyphens and underscores."""
+    """Return the name in lower case, without spaces, hyphens or underscores."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
 def index_by_name(named):
-    """Return the mapping with its names replaced by normalised ones."""
+    """Return the mapping with normalised names."""
     return {normalise_name(name): thing for name, thing in named.items()}
 
 
 def find_by_name(name, indexed, what):
-    """Return the entry of ``indexed`` with this name; ValueError with the nearest names if none."""
+    """Return the entry of ``indexed`` with this name, or raise ValueError with similar names."""
     if not isinstance(name, str):
         raise ValueError(f"a {what}'s name must be text, got {type(name).__name__}: {name!r}")
     found = indexed.get(normalise_name(name))
@@ -26,7 +26,7 @@ def find_by_name(name, indexed, what):
 
 
 def _suggest_names(key, indexed):
-    import difflib  # imported only for an error, so ``import roofkit`` stays quick
+    import difflib  # imported only on errors, to keep ``import roofkit`` fast
 
     close = [known for known in indexed if key and known.startswith(key)]
     close = close or difflib.get_close_matches(key, indexed, n=3, cutoff=0.5)

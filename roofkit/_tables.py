@@ -1,7 +1,7 @@
 """Format rows as a table: aligned text for a terminal, or HTML for a notebook.
 
-Each row has one cell per column. A cell is text, or a pair of text and the tooltip that a notebook
-shows for it. The first column is aligned left, the others right.
+Each row has one cell per column. A cell is text, or a (text, tooltip) pair; only notebooks show the
+tooltip. The first column is left-aligned, the others right-aligned.
 """
 
 import importlib
@@ -11,7 +11,7 @@ from roofkit._html import subscript_times
 
 
 def format_text_table(head, units, rows):
-    """Write the table in columns two spaces apart, with units under the head if there are any."""
+    """Format the table with columns two spaces apart, and any units below the headings."""
     lines = [
         head,
         *([units] if any(units) else []),
@@ -28,12 +28,12 @@ def format_text_table(head, units, rows):
 
 
 def wrap_lines(text):
-    """Wrap the text at 100 characters, with all lines but the first indented."""
+    """Wrap the text at 100 characters, and indent all lines except the first."""
     return textwrap.fill(text, 100, subsequent_indent="    ")
 
 
 def format_html_table(head, units, rows):
-    """Write the table as a ``<table>`` element."""
+    """Format the table as a ``<table>`` element."""
     from html import escape  # slow to import, and needed only in notebooks
 
     sides = ["left", *["right"] * (len(head) - 1)]
@@ -55,12 +55,12 @@ def format_html_table(head, units, rows):
 
 
 def to_frame(rows):
-    """Make a pandas DataFrame of a list of dicts; each key is a column."""
+    """Convert a list of dicts to a pandas DataFrame with one column per key."""
     try:
         pandas = importlib.import_module("pandas")  # needed only for frames
     except ModuleNotFoundError:
         raise ModuleNotFoundError(
-            "a DataFrame needs pandas: pip install pandas; or take .rows, a list of dicts",
+            "a DataFrame needs pandas: pip install pandas; or use .rows, a list of dicts",
             name="pandas",
         ) from None
     return pandas.DataFrame(rows)

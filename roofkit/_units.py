@@ -1,17 +1,17 @@
-"""Numbers with SI prefixes, for people to read."""
+"""Format numbers with SI prefixes."""
 
 import math
 
 import numpy as np
 
 PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
-# Ratios of units take no prefix. Neither do counts; their units are written as they are here.
+# Ratios and counts get no SI prefix. Counts get these units.
 RATIO_UNITS = ("FLOP/byte", "FLOP/B")
 COUNT_UNITS = {"1/s": "/s", "multiprocessors": " multiprocessors", "threads": " threads"}
 
 
 def engineering(value, digits=3):
-    """Write the value with ``digits`` digits and its SI prefix; append the unit yourself.
+    """Format the value with ``digits`` digits and an SI prefix; the caller appends the unit.
 
     >>> engineering(1.0107e-3) + "s", engineering(1.97e14) + "FLOP/s"
     ('1.01 ms', '197 TFLOP/s')
@@ -21,7 +21,7 @@ def engineering(value, digits=3):
 
 
 def format_quantity(value, unit):
-    """Write a number with its unit, an array as its range and shape, a symbol as it is.
+    """Format a number with its unit, an array as its range and shape, or a symbol unchanged.
 
     >>> format_quantity(2e9, "B"), format_quantity(np.array([1e9, 4e9]), "B")
     ('2 GB', '1 GB to 4 GB [2]')
@@ -45,10 +45,10 @@ def format_quantity(value, unit):
 
 
 def find_prefix(value):
-    """Return the power of 1000 that leaves 1 to 3 digits before the point, and its prefix."""
+    """Return the power of 1000 that leaves 1 to 3 digits before the point, and its SI prefix."""
     if not value or not math.isfinite(value):
         return 1.0, ""
-    # The value is rounded first, so 999.6 becomes 1 k and not 1e+03.
+    # Round the value first, so 999.6 becomes 1 k instead of 1e+03.
     exponent = 3 * (int(f"{value:.2e}".partition("e")[2]) // 3)
     exponent = min(max(exponent, min(PREFIXES)), max(PREFIXES))
     return 10.0**exponent, PREFIXES[exponent]

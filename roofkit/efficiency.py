@@ -1,4 +1,4 @@
-"""Compare a measured time with the machine's limits, as a share of a peak."""
+"""Compute the share of a machine's peak that a measured time achieves."""
 
 import numpy as np
 
@@ -7,17 +7,17 @@ from roofkit._units import format_quantity
 
 
 def mfu(flops, seconds, peak_flops):
-    """Model FLOPs utilisation: the share of a peak that a measured time reaches.
+    """Return the model FLOPs utilisation (MFU): the share of peak FLOP/s that was achieved.
 
     Parameters
     ----------
-    flops : FLOPs that the model needs (a multiply-add is 2), without recomputation
+    flops : FLOPs that the model requires (2 per multiply-add), excluding recomputation
     seconds : the measured time
-    peak_flops : FLOP/s, dense, of all chips together at the dtype that multiplies, such as
+    peak_flops : dense FLOP/s of all chips together, for the dtype of the multiplications, such as
         ``8 * chip.peak_flops("fp8")``
 
-    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons for more than
-    100 %.
+    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons if the share
+    exceeds 100%.
 
     Source: Chowdhery et al., PaLM, 2022, section 4.1.
 
@@ -33,16 +33,16 @@ def mfu(flops, seconds, peak_flops):
 
 
 def mbu(bytes, seconds, bandwidth):
-    """Memory bandwidth utilisation: the share of a bandwidth that a measured time reaches.
+    """Return the memory bandwidth utilisation (MBU): the share of bandwidth that was achieved.
 
     Parameters
     ----------
-    bytes : bytes that must be moved, each operand once
+    bytes : bytes that must be moved, counting each operand once
     seconds : the measured time
     bandwidth : bytes/s of all chips together, such as ``8 * chip.bandwidth``
 
-    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons for more than
-    100 %.
+    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons if the share
+    exceeds 100%.
 
     >>> round(mbu(13.5e9, seconds=9.5e-3, bandwidth=2.039e12), 3)   # 7B in bf16, a token on an A100
     0.697
@@ -74,10 +74,10 @@ UNITS_REASON = "figures were given in TFLOP/s, GB/s or ms instead of FLOP/s, byt
 
 
 def share_reached(least, seconds, roof, reasons):
-    """Return least / seconds; ValueError with likely reasons if it is above 1."""
+    """Return least / seconds, or raise ValueError with likely reasons if that is above 1."""
     share = least / seconds
     most = share.max(initial=0.0) if isinstance(share, np.ndarray) else share
-    # A time computed from the peak itself may differ by a rounding error.
+    # Allow for rounding errors in times computed from the peak itself.
     if most > 1 + 1e-9:
         units = [UNITS_REASON] if most > 100 else []
         listed = "; ".join(dict.fromkeys([*units, *reasons]))

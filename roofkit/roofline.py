@@ -1,4 +1,4 @@
-"""The roofline model: a Cost in FLOPs and bytes, a Roofline in FLOP/s and bytes/s, an Estimate."""
+"""The roofline model: a Cost on a Roofline gives an Estimate of the time."""
 
 import functools
 import math
@@ -20,13 +20,13 @@ class Cost:
     Parameters
     ----------
     flops : float, array or SymPy expression
-        Floating-point operations; a multiply-add counts 2.
+        Floating-point operations; a multiply-add counts as 2.
     bytes : float, array or SymPy expression
-        Bytes moved over one channel (memory or a link); decimal, 1 GB = 1e9 bytes.
+        Bytes moved over one channel, memory or a link. Units are decimal: 1 GB = 1e9 bytes.
 
-    Costs add, and scale by a number: ``40 * (attention + mlp)``.
+    Costs can be added, and multiplied by a number: ``40 * (attention + mlp)``.
 
-    Raises ValueError for negative or NaN entries and for shapes that do not broadcast.
+    Raises ValueError for negative values, NaN, and shapes that do not broadcast.
 
     >>> Cost(flops=1e12, bytes=2e9)
     Cost(1 TFLOP, 2 GB, 500 FLOP/byte)
@@ -50,7 +50,7 @@ class Cost:
 
     @property
     def intensity(self):
-        """Arithmetic intensity, FLOPs/byte; infinite where no byte is moved."""
+        """Arithmetic intensity in FLOPs/byte; infinite if no bytes are moved."""
         if is_symbolic(self.flops) or is_symbolic(self.bytes):
             return self.flops / self.bytes
         if not isinstance(self.flops, np.ndarray) and not isinstance(self.bytes, np.ndarray):
@@ -79,27 +79,27 @@ class Cost:
     __rmul__ = __mul__
 
 
-# NumPy would otherwise spread ``array * cost`` over the array's elements.
+# Otherwise NumPy would compute ``array * cost`` element by element.
 Cost.__array_ufunc__ = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Roofline:
-    """A machine as two numbers: how fast it computes and how fast it is fed.
+    """A machine described by two numbers: its peak FLOP/s and its bandwidth.
 
     Parameters
     ----------
     peak_flops : float or array
-        FLOP/s at the dtype in question, dense.
+        Dense FLOP/s for the dtype in use.
     bandwidth : float or array
         Bytes/s of the channel that feeds the computation.
     channel : str
-        The name of that channel, and of the bound when data cannot arrive in time.
+        The name of that channel. If the channel is the bottleneck, it is the Estimate's ``bound``.
     cache : bytes, optional
-        Size of the last-level cache, if known. It changes no bound; ``share`` mentions it in its
-        error if the arrays fit in it.
+        Size of the last-level cache, if known. It does not affect estimates, but if the arrays fit
+        in the cache, the error that ``share`` raises says so.
 
-    Raises ValueError unless both are finite, above zero and of shapes that broadcast.
+    Raises ValueError unless peak_flops and bandwidth are finite, above zero and broadcastable.
 
     Source: Williams, Waterman and Patterson, CACM 52(4), 2009.
 
@@ -128,11 +128,11 @@ class Roofline:
 
     @property
     def ridge(self):
-        """The intensity, FLOPs/byte, at which computing and moving take the same time."""
+        """The intensity, in FLOPs/byte, at which computing and moving data take equally long."""
         return self.peak_flops / self.bandwidth
 
     def attainable(self, intensity):
-        """Return the most FLOP/s that a computation of this intensity (FLOPs/byte) can reach.
+        """Return the highest FLOP/s that a computation of this intensity (FLOPs/byte) can reach.
 
         >>> Roofline(1.97e14, 8.2e11).attainable(0.5)
         410000000000.0
@@ -142,7 +142,7 @@ class Roofline:
         return smaller(self.peak_flops, intensity * self.bandwidth)
 
     def estimate(self, cost):
-        """Return the time that a Cost takes on this machine, as an Estimate.
+        """Return an Estimate of the time that a Cost takes on this machine.
 
         >>> Roofline(1.97e14, 8.2e11).estimate(Cost(flops=2e12, bytes=1e9)).bound
         'compute'
@@ -158,7 +158,7 @@ class Roofline:
         return self.estimate_unchecked(cost.flops, cost.bytes)
 
     def estimate_unchecked(self, flops, moved):
-        """Return the Estimate of FLOPs and bytes that are known to be valid, skipping the checks.
+        """Return the Estimate for FLOPs and bytes without checking that they are valid.
 
         >>> Roofline(1.97e14, 8.2e11).estimate_unchecked(2e12, 1e9)
         Estimate(compute 10.2 ms, memory 1.22 ms: 10.2 ms to 11.4 ms, compute-bound)
@@ -166,12 +166,12 @@ class Roofline:
         return Estimate(flops / self.peak_flops, moved / self.bandwidth, self.channel)
 
     def share(self, cost, seconds, on_chip=0.0):
-        """Return the share of this roof that a measured time reaches: lower bound / measured time.
+        """Return the share of this roof that was achieved: lower bound / measured time.
 
-        A share of 1 is as fast as the roof allows. The roof assumes that arrays come from memory;
-        ``on_chip`` is how many bytes stayed in the last-level cache and so took no time. Raises
-        ValueError for a share above 1 and lists likely reasons. ``mfu`` and ``mbu`` compare with
-        one ceiling only.
+        A share of 1 is as fast as the roof allows. The roof assumes that all arrays come from
+        memory. If some stayed in the last-level cache, pass their bytes as ``on_chip``; they take
+        no time. Raises ValueError with likely reasons if the share is above 1. To compare with a
+        single ceiling, use ``mfu`` or ``mbu``.
 
         >>> roof = Roofline(1.97e14, 8.2e11)
         >>> round(roof.share(Cost(flops=2e12, bytes=1e9), seconds=12.5e-3), 3)
@@ -191,7 +191,7 @@ class Roofline:
         return share_reached(least, seconds, f"what {self!r} allows", reasons)
 
     def _cache_reason(self, cost, on_chip):
-        """Return the reason that a cache held the arrays, with its size if they fit in it."""
+        """Return the error text that blames the cache, with its size if the arrays fit in it."""
         if np.any(on_chip) or self.cache is None or np.any(cost.bytes > self.cache):
             return CACHE_REASON
         cache = f"the {format_quantity(self.cache, 'B')} of the last-level cache"
@@ -201,15 +201,15 @@ class Roofline:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Estimate:
-    """How long a computation takes: T_math, T_comms, and the bounds that follow from them.
+    """The time that a computation takes: T_math, T_comms, and the resulting bounds.
 
     ``math`` and ``comms`` are T_math and T_comms in seconds. ``lower`` is their maximum (perfect
-    overlap), ``upper`` their sum (no overlap), so upper is at most twice lower. Both are times of
-    the ideal machine: real kernels can miss the data sheet's peak and be slower than ``upper``.
+    overlap), ``upper`` their sum (no overlap), so upper is at most twice lower. Both assume an
+    ideal machine: real kernels can miss the data sheet's peak and be slower than ``upper``.
 
-    ``other_times`` has the times of further channels, as pairs of channel and seconds;
-    ``combine`` fills it. ``lower`` and ``upper`` then cover all times, and with c channels
-    ``upper`` is at most c + 1 times ``lower``.
+    ``combine`` stores (channel, seconds) pairs for additional channels in ``other_times``. Then
+    ``lower`` and ``upper`` cover all times, and with c channels ``upper`` is at most c + 1 times
+    ``lower``.
 
     >>> Estimate(math=2e-3, comms=1e-3)
     Estimate(compute 2 ms, memory 1 ms: 2 ms to 3 ms, compute-bound)
@@ -224,8 +224,8 @@ class Estimate:
     def combine(cls, *estimates):
         """Return one Estimate for a computation fed by several channels, such as memory and a link.
 
-        Each estimate covers the same multiplications (or none) over its own channel; T_math is the
-        largest of theirs. Raises ValueError for anything but Estimates of distinct channels.
+        Each estimate covers the same multiplications, or none, and a different channel. The result
+        has the largest T_math. Raises ValueError unless all are Estimates of distinct channels.
 
         >>> over_memory, over_link = Estimate(3e-3, 1e-3), Estimate(3e-3, 4e-3, "link")
         >>> Estimate.combine(over_memory, over_link).bound
@@ -260,7 +260,7 @@ class Estimate:
 
     @property
     def lower(self):
-        """The longest of all times, seconds: max(T_math, T_comms) where there is one channel."""
+        """The longest time in seconds: max(T_math, T_comms) if there is one channel."""
         lower = larger(self.math, self.comms)
         for _, seconds in self.other_times:
             lower = larger(lower, seconds)
@@ -268,7 +268,7 @@ class Estimate:
 
     @property
     def upper(self):
-        """The sum of all times, seconds: T_math + T_comms where there is one channel."""
+        """The sum of all times in seconds: T_math + T_comms if there is one channel."""
         upper = self.math + self.comms
         for _, seconds in self.other_times:
             upper = upper + seconds
@@ -276,7 +276,7 @@ class Estimate:
 
     @property
     def bound(self):
-        """The name of the longest time: "compute" or a channel; an array of names for arrays."""
+        """The bottleneck: "compute" or the name of a channel; for arrays, an array of names."""
         longest, bound = self.math, "compute"
         for channel, seconds in ((self.channel, self.comms), *self.other_times):
             holds = _is_compute_bound(longest, seconds)
@@ -298,7 +298,7 @@ def _is_compute_bound(math, comms):
 
 
 def larger(a, b):
-    """Return the larger of two numbers, or of each pair in two arrays."""
+    """Return the larger of two numbers, or the elementwise maximum of arrays."""
     if type(a) is float and type(b) is float:  # a fast path for the usual case
         return a if a >= b else b
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
@@ -307,7 +307,7 @@ def larger(a, b):
 
 
 def smaller(a, b):
-    """Return the smaller of two numbers, or of each pair in two arrays."""
+    """Return the smaller of two numbers, or the elementwise minimum of arrays."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return np.minimum(a, b)
     return b if _is_compute_bound(a, b) else a
