@@ -58,19 +58,19 @@ def mbu(bytes, seconds, bandwidth):
 COMPUTE_REASONS = (
     "fewer FLOPs were executed than counted (a causal mask, a window, a cached prefix, 2:4 "
     "sparsity)",
-    "the peak is that of a wider dtype than the one that multiplies",
-    "the peak is that of one chip where several worked",
-    "the clock ran above the data sheet's",
-    "the clock was stopped before the device was done",
+    "the peak is for a wider dtype than the multiplications use",
+    "the peak is for one chip, but several chips worked",
+    "the chip's clock was above the data sheet's",
+    "the timer stopped before the device finished",
 )
 MEMORY_REASONS = (
-    "operands of the last run were still in a cache: use larger ones, or others each time",
+    "operands of the previous run were still in a cache: use larger ones, or new ones each time",
     "fewer bytes were moved than counted (a narrower dtype, an operand kept on the chip)",
-    "the bandwidth is that of one chip where several worked",
-    "the clock was stopped before the device was done",
+    "the bandwidth is for one chip, but several chips worked",
+    "the timer stopped before the device finished",
 )
-CACHE_REASON = "arrays stayed in the last-level cache: use on_chip= to say how many bytes did"
-UNITS_REASON = "figures were given in TFLOP/s, GB/s or ms instead of FLOP/s, bytes/s and s"
+CACHE_REASON = "arrays stayed in the last-level cache: pass their bytes as on_chip="
+UNITS_REASON = "values were given in TFLOP/s, GB/s or ms instead of FLOP/s, bytes/s and s"
 
 
 def share_reached(least, seconds, roof, reasons):
@@ -82,7 +82,7 @@ def share_reached(least, seconds, roof, reasons):
         units = [UNITS_REASON] if most > 100 else []
         listed = "; ".join(dict.fromkeys([*units, *reasons]))
         raise ValueError(
-            f"{most:.4g} times {roof}, which is more than 100 %. Likely reasons: {listed}"
+            f"{most:.4g} times {roof}, which is more than 100%. Likely reasons: {listed}"
         )
     return share
 

@@ -1,17 +1,17 @@
-"""The costs of common kernels: FLOPs, and bytes over the memory channel.
+"""Costs of common kernels: FLOPs, and bytes over the memory channel.
 
 Unless ``tile`` is given, counts are ideal: each operand crosses the memory channel once, and
-intermediate results stay on the chip. Sizes may be numbers, NumPy arrays that broadcast, or SymPy
-symbols. Authors count in different ways, so each convention is an argument:
+intermediate results stay on the chip. Sizes can be numbers, NumPy arrays that broadcast, or SymPy
+symbols. Counting conventions vary, so each one is an argument:
 
-- ``fma``: operations a multiply-add counts for; 2 gives FLOPs (the default), 1 gives MACs.
-- ``moves``: which operands cross the memory channel; leave out one that stays on the chip.
-- ``tile``: rows and columns of the result that the chip works on at a time.
-- ``flops_per_element``: FLOPs that a softmax or a norm takes per element.
+- ``fma``: operations per multiply-add: 2 counts FLOPs (the default), 1 counts MACs.
+- ``moves``: the operands that cross the memory channel; omit those that stay on the chip.
+- ``tile``: rows and columns of the result that the chip computes at a time.
+- ``flops_per_element``: FLOPs per element of a softmax or a norm.
 
-A size may be an average, such as the number of tokens one expert sees in a step, but the sizes of a
-convolution or a tile are whole numbers. A bad size, dtype or convention raises ValueError naming
-it.
+A size can be an average, such as the number of tokens per expert in a step. The sizes of a
+convolution or a tile must be whole numbers. The ValueError for an invalid size, dtype or convention
+names the argument.
 """
 
 import math
@@ -28,19 +28,19 @@ from roofkit._inputs import (
 )
 from roofkit.roofline import Cost, Roofline, smaller
 
-# Each element of a LayerNorm takes seven operations: for the mean, the subtraction of it, the
-# square, the sum of squares, the scale, gamma and beta. RMSNorm has no mean, subtraction and beta.
+# A LayerNorm takes seven operations per element: mean, subtraction of the mean, square, sum of
+# squares, scale, gamma and beta. RMSNorm needs neither the mean nor its subtraction nor beta.
 NORM_FLOPS = {"layer": 7, "rms": 4}
-# Each element of a softmax takes five: maximum, subtraction, exponential, sum, division.
+# A softmax takes five per element: maximum, subtraction, exponential, sum and division.
 SOFTMAX_FLOPS = 5
 NORM_PARAMETERS = {"layer": 2, "rms": 1}
 
 
 def dot(N, dtype="bf16", *, fma=2, moves="xyz"):
-    """Dot product z = x · y of two vectors of length N.
+    """Return the Cost of a dot product z = x · y of two vectors of length N.
 
-    Counts N multiplications and N - 1 additions, 2N - 1 FLOPs (N with ``fma=1``). Reads x and y,
-    writes the scalar z in the same dtype.
+    N multiplications and N - 1 additions make 2N - 1 FLOPs (N with ``fma=1``). The kernel reads x
+    and y, and writes the scalar z in the same dtype.
 
     >>> dot(1024).intensity
     0.4995119570522206
@@ -51,9 +51,9 @@ def dot(N, dtype="bf16", *, fma=2, moves="xyz"):
 
 
 def axpy(N, dtype="bf16", *, fma=2, moves="xyz"):
-    """y <- a x + y on vectors of length N: N multiply-adds; reads x and y, writes z (the new y).
+    """Return the Cost of N multiply-adds y <- a x + y, which read x and y and write z (the new y).
 
-    The scalar a stays in a register. NumPy needs two passes for this and moves 5N elements, not 3N.
+    The scalar a stays in a register. NumPy needs two passes and moves 5N elements instead of 3N.
 
     >>> axpy(1000, "fp32").intensity
     0.16666666666666666
@@ -63,9 +63,9 @@ def axpy(N, dtype="bf16", *, fma=2, moves="xyz"):
 
 
 def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
-    """N elements, each computed from the matching elements of ``reads`` arrays.
+    """Return the Cost of computing N elements, each from matching elements of ``reads`` arrays.
 
-    Adding two arrays is ``reads=2``; scaling one is ``reads=1``.
+    To add two arrays, use ``reads=2``; to scale one array, ``reads=1``.
 
     >>> elementwise(1000, reads=2).intensity
     0.16666666666666666
@@ -81,17 +81,17 @@ def elementwise(N, dtype="bf16", *, flops_per_element=1, reads=1, writes=1):
 def matmul(
     B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ", tile=None
 ):
-    """X[B, D] · Y[D, F] -> Z[B, F].
+    """Return the Cost of X[B, D] · Y[D, F] -> Z[B, F].
 
-    2BDF FLOPs: B·F outputs, each D multiply-adds. Moves X, Y and Z once each; in bf16 that is
-    2(BD + DF + BF) bytes. Y is the weight: ``weight_dtype`` and ``out_dtype`` default to dtype.
+    Each of the B·F outputs takes D multiply-adds, 2BDF FLOPs in all. X, Y and Z move once each; in
+    bf16 that is 2(BD + DF + BF) bytes. ``weight_dtype`` (of Y) and ``out_dtype`` default to dtype.
 
-    ``tile=(b_m, b_n)``: the chip holds b_m rows by b_n columns of Z until they are done, while X
-    and Y stream past. X then crosses once for each column of tiles, ⌈F / b_n⌉ times, Y once for
-    each row of tiles, ⌈B / b_m⌉ times, and Z once. With symbols the tiles divide B and F.
+    With ``tile=(b_m, b_n)``, the chip keeps b_m rows and b_n columns of Z until they are complete,
+    while it streams X and Y. X crosses the channel once per column of tiles (⌈F / b_n⌉ times), Y
+    once per row of tiles (⌈B / b_m⌉ times), and Z once. Tiles are assumed to divide symbolic sizes.
 
-    Source: the intensity BDF / (BD + DF + BF) of "How to Scale Your Model", chapter 1, and the
-    intensity b_m·b_n / (b_m + b_n) of a tile, in a note there.
+    Source: "How to Scale Your Model", chapter 1, for the intensity BDF / (BD + DF + BF), and a note
+    in that chapter for the intensity b_m·b_n / (b_m + b_n) of a tile.
 
     >>> matmul(B=256, D=8192, F=8192).intensity
     240.94117647058823
@@ -106,9 +106,9 @@ def matmul(
 def batched_matmul(
     N, B, D, F, dtype="bf16", *, weight_dtype=None, out_dtype=None, fma=2, moves="XYZ"
 ):
-    """N independent products X[n, B, D] · Y[n, D, F] -> Z[n, B, F], which share no operand.
+    """Return the Cost of N products X[n, B, D] · Y[n, D, F] -> Z[n, B, F] without shared operands.
 
-    With B = 1 every example has its own weights, and the intensity stays below 2 / itemsize for
+    With B = 1, every example has different weights, and the intensity stays below 2 / itemsize for
     any N.
 
     >>> round(batched_matmul(N=512, B=1, D=4096, F=4096, dtype="int8").intensity, 3)
@@ -119,11 +119,11 @@ def batched_matmul(
 
 
 def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=1, writes=1):
-    """Softmax of ``rows`` rows of ``cols`` elements each.
+    """Return the Cost of a softmax over ``rows`` rows of ``cols`` elements each.
 
-    Takes five operations per element: maximum, subtraction, exponential, sum, division. An
-    exponential counts 1, although hardware needs many. One read and one write mean that the row
-    stays on the chip in between; a kernel that passes three times over memory has ``reads=3``.
+    A softmax takes five operations per element: maximum, subtraction, exponential, sum and
+    division. An exponential counts as one, although hardware needs many. By default, a row is read
+    once and stays on the chip. For a kernel that reads it three times, use ``reads=3``.
 
     >>> softmax(1024, 1024).intensity
     1.25
@@ -135,10 +135,10 @@ def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=
 
 
 def norm(rows, cols, dtype="bf16", *, kind="rms", flops_per_element=None, read_parameters=True):
-    """RMSNorm (``kind="rms"``) or LayerNorm (``"layer"``) over rows of ``cols`` elements.
+    """Return the Cost of an RMSNorm (``kind="rms"``) or a LayerNorm (``"layer"``) over rows.
 
-    Takes 4 or 7 FLOPs per element, or ``flops_per_element``. Reads and writes each element once,
-    and reads the cols parameters (LayerNorm: twice cols) once, unless ``read_parameters=False``.
+    RMSNorm takes 4 FLOPs per element and LayerNorm 7, unless ``flops_per_element`` is given. Reads
+    cols parameters (2 cols for LayerNorm) unless ``read_parameters=False``, and moves rows once.
 
     >>> norm(2048, 4096, kind="layer", read_parameters=False).intensity
     1.75
@@ -157,13 +157,13 @@ def conv2d(
     N, H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="bf16",
     weight_dtype=None, out_dtype=None, fma=2, moves="XYZ",
 ):  # fmt: skip
-    """Convolution of N images X[C_in, H, W] with C_out filters Y[C_in/groups, K, K].
+    """Return the Cost of convolving N images X[C_in, H, W] with C_out filters Y[C_in/groups, K, K].
 
     Each of the N·C_out·H'·W' outputs takes K·K·C_in/groups multiply-adds, with
-    H' = (H + 2 padding - K) // stride + 1. A bias replaces the missing first addition of each
-    output, so it changes the FLOPs of neither convention. ``groups=C_in`` is a depthwise
-    convolution. It reads only the input elements that a filter sees: a stride longer than K skips
-    some, but not with symbols. ``moves="YZ"`` leaves out the input, as many published tables do.
+    H' = (H + 2 padding - K) // stride + 1. A bias adds no FLOPs, because it takes the place of the
+    missing first addition of each output. For a depthwise convolution, use ``groups=C_in``. If the
+    stride is longer than K, the input elements that no filter covers are not counted, except with
+    symbols. ``moves="YZ"`` omits the input, as many published tables do.
 
     >>> conv2d(1, 224, 224, 3, 64, 3, padding=1, fma=1).flops   # VGG16, first layer, MACs
     86704128
@@ -196,13 +196,13 @@ def critical_batch(
 ):
     """Return the batch B above which ``matmul(B, D, F)`` is compute-bound on this roofline.
 
-    With D and F left infinite this is the rule of thumb: the ridge, scaled by half the weight's
-    bytes per element. With D and F it is exact, from I(B) = ridge:
+    With infinite D and F (the default), this is the rule of thumb: the ridge times half the bytes
+    per weight. With finite D and F, it is the exact solution of I(B) = ridge:
     B = ridge · s_Y / (2 - ridge · (s_X / F + s_Z / D)). If D and F are too small for any batch to
-    reach the ridge, the answer is infinity. Symbols give the formula for large enough sizes.
+    reach the ridge, the result is infinity. Symbols give the formula for large enough sizes.
 
-    The result is a float; the first whole batch that is compute-bound is ``math.ceil`` of it.
-    ``roof.peak_flops`` must be the peak of the dtype the multiplications run in.
+    The result is a float. To get the smallest compute-bound batch, round up with ``math.ceil``.
+    ``roof.peak_flops`` must be the peak for the dtype of the multiplications.
 
     >>> v5e = Roofline(1.97e14, 8.2e11)
     >>> round(critical_batch(v5e), 1), round(critical_batch(v5e, D=8192, F=8192), 1)
@@ -213,7 +213,7 @@ def critical_batch(
     if not isinstance(roof, Roofline):
         raise ValueError(
             f"roof must be a Roofline, got {type(roof).__name__}: {roof!r}; "
-            'a chip gives one: chip.roofline("bf16")'
+            'get one from a chip: chip.roofline("bf16")'
         )
     D, F = check_number(D, "D", finite=False), check_number(F, "F", finite=False)
     check_broadcast(D=D, F=F, peak_flops=roof.peak_flops, bandwidth=roof.bandwidth)
@@ -237,7 +237,7 @@ def _matmul_cost(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossin
 def _count_crossings(B, F, tile):
     """Count how many times X and Y cross the memory channel."""
     if not isinstance(tile, (tuple, list)) or len(tile) != 2:
-        raise ValueError(f"tile must be a pair, rows and columns of the result, got {tile!r}")
+        raise ValueError(f"tile must be a (rows, columns) pair of the result, got {tile!r}")
     rows, columns = (
         check_whole(edge, name) for edge, name in zip(tile, ("tile[0]", "tile[1]"), strict=True)
     )
@@ -269,12 +269,12 @@ def _check_fma(fma):
 def _sum_moved(moves, **operands):
     if not isinstance(moves, str) or set(moves) - set(operands):
         raise ValueError(
-            f"moves={moves!r} must be letters of {''.join(operands)!r}, this kernel's operands"
+            f"moves={moves!r} must use only letters of {''.join(operands)!r}, the kernel's operands"
         )
     # Not sum(): since Python 3.12 it rounds floats differently from arrays.
     total = 0
     for place, size in enumerate(size for name, size in operands.items() if name in moves):
-        # Adding in place is ten times as fast as allocating a new array of 10^7 points.
+        # For 10^7 points, adding in place is ten times as fast as allocating a new array.
         if place > 1 and isinstance(total, np.ndarray) and _keeps_shape(total, size):
             total += size
         else:
@@ -287,7 +287,7 @@ def _keeps_shape(total, size):
 
 
 def _count_seen(length, outputs, K, stride):
-    """Count the elements along one side of the input that some filter sees."""
+    """Count the input elements along one side that at least one filter covers."""
     if is_symbolic(K) or is_symbolic(stride):
         return length
     if isinstance(K, np.ndarray) or isinstance(stride, np.ndarray):
@@ -298,7 +298,7 @@ def _count_seen(length, outputs, K, stride):
 def _conv_output_length(length, K, stride, padding, name):
     span = length + 2 * padding - K
     if is_symbolic(span) or is_symbolic(stride):
-        # SymPy would keep a floor() around a symbol that it does not know to be whole.
+        # SymPy would keep floor() around symbols not declared as integers.
         return (span if stride == 1 else span // stride) + 1
     if np.any(np.asarray(span) < 0):
         raise ValueError(

@@ -194,9 +194,9 @@ class Roofline:
         """Return the error text that blames the cache, with its size if the arrays fit in it."""
         if np.any(on_chip) or self.cache is None or np.any(cost.bytes > self.cache):
             return CACHE_REASON
-        cache = f"the {format_quantity(self.cache, 'B')} of the last-level cache"
+        cache = f"the {format_quantity(self.cache, 'B')} last-level cache"
         moved = format_quantity(cost.bytes, "B")
-        return f"its {moved} fit in {cache}; use on_chip= to say how many bytes stayed there"
+        return f"the arrays ({moved}) fit in {cache}; pass the bytes that stayed there as on_chip="
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,4 +1,4 @@
-"""Chips: peaks by dtype, memory and interconnect, each figure with its unit and its source."""
+"""Chips: peaks by dtype, memory and interconnect, all with units and sources."""
 
 import contextlib
 import functools
@@ -16,7 +16,7 @@ from roofkit.roofline import Roofline
 
 @dataclass(frozen=True, repr=False)
 class Chip:
-    """A chip: its peaks, its memory and its links.
+    """A chip with its peaks, memory and links.
 
     Parameters
     ----------
@@ -24,17 +24,17 @@ class Chip:
     peaks : mapping of dtype to FLOP/s, dense
     bandwidth : bytes/s of the main memory, or None if unknown
     capacity : bytes of the main memory according to the data sheet, or None
-    allocatable : bytes of it that a program can allocate, as the driver reports them, or None
+    allocatable : bytes that a program can allocate according to the driver, or None
     on_chip : bytes of the on-chip memory, or None
-    multiprocessors : number of units that compute in parallel, each on a block of threads (NVIDIA's
-        streaming multiprocessors, AMD's compute units), or None
-    threads : the most threads on one multiprocessor at a time, or None
-    interconnect : an Interconnect, the links to other chips, or None
-    sku : the exact product that the figures belong to
+    multiprocessors : number of units that run blocks of threads in parallel (NVIDIA's streaming
+        multiprocessors, AMD's compute units), or None
+    threads : maximum number of concurrent threads per multiprocessor, or None
+    interconnect : an Interconnect with the links to other chips, or None
+    sku : the exact product
     aliases : other names that ``chip()`` accepts
 
-    Plain numbers become Figures whose source is "given by the user". Raises ValueError for an
-    unknown dtype and for a figure that is not finite and above zero.
+    Plain numbers become Figures with the source "given by the user". Raises ValueError for unknown
+    dtypes, and for numbers that are not finite and above zero.
 
     >>> mine = Chip("my laptop", peaks={"fp32": 2e11}, bandwidth=5e10)
     >>> mine
@@ -44,7 +44,7 @@ class Chip:
     """
 
     name: str
-    peaks: Mapping = field(hash=False)  # a mapping proxy does not hash
+    peaks: Mapping = field(hash=False)  # mapping proxies are not hashable
     bandwidth: float | None = None
     capacity: float | None = None
     on_chip: float | None = None
@@ -91,7 +91,7 @@ class Chip:
 
     @property
     def usable(self):
-        """Bytes of memory for programs: ``allocatable``, or else ``capacity``, or None.
+        """Bytes of memory available to programs: ``allocatable`` if known, else ``capacity``.
 
         >>> import roofkit as rk
         >>> rk.chip("H100").capacity, rk.chip("H100").usable
@@ -100,46 +100,46 @@ class Chip:
         return self.capacity if self.allocatable is None else self.allocatable
 
     def peak_flops(self, dtype="bf16"):
-        """Return the dense peak at this dtype in FLOP/s.
+        """Return the dense peak for this dtype in FLOP/s.
 
-        Raises ValueError listing the known dtypes if the table has no such peak. Peaks are never
-        guessed from other peaks.
+        If the peak is unknown, raises ValueError listing the dtypes with known peaks. Peaks are
+        never derived from other peaks.
         """
         try:
             return self.peaks[dtype]
-        except (KeyError, TypeError):  # perhaps another spelling of it
+        except (KeyError, TypeError):  # perhaps another spelling
             with contextlib.suppress(KeyError, ValueError):
                 return self.peaks[read_dtype(dtype)]
         listed = ", ".join(self.peaks) or "no peak at all, only bandwidth"
         raise ValueError(f"{self.name} has no peak for dtype {dtype!r}; the table has: {listed}")
 
     def roofline(self, dtype="bf16", *, unconfirmed=False):
-        """Return the Roofline of this chip at a dtype, over its memory.
+        """Return the Roofline of this chip for a dtype, with its memory as the channel.
 
-        For its links, use ``rk.group(chip, n)``. Raises ValueError if a figure is missing, or if it
-        is unconfirmed and ``unconfirmed`` is False.
+        For links, use ``rk.group(chip, n)``. Raises ValueError if the peak or the bandwidth is
+        missing, or if it is unconfirmed and ``unconfirmed`` is False.
         """
         peak, bandwidth = self.peak_flops(dtype), self.bandwidth
         if bandwidth is None:
             raise ValueError(
-                f"{self.name} has no memory bandwidth in the table; "
-                "give your own: Roofline(peak_flops, bandwidth)"
+                f"the table has no memory bandwidth for {self.name}; "
+                "use your own values: Roofline(peak_flops, bandwidth)"
             )
         if not (unconfirmed or (peak.confirmed and bandwidth.confirmed)):
             raise ValueError(
-                f"a figure of {self.name} is not confirmed (peak {peak!r}, memory "
-                f"{bandwidth!r}); pass unconfirmed=True to use it all the same"
+                f"a value of {self.name} is not confirmed (peak {peak!r}, memory "
+                f"{bandwidth!r}); pass unconfirmed=True to use it anyway"
             )
         return Roofline(peak, bandwidth, cache=self.on_chip)
 
     def __reduce__(self):
-        # A mapping proxy does not pickle.
+        # Mapping proxies cannot be pickled.
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return functools.partial(Chip, **{**values, "peaks": dict(self.peaks)}), ()
 
 
 class ChipTable(tuple):
-    """Chips that show as a table, in a terminal and in a notebook."""
+    """A tuple of chips that is displayed as a table in terminals and notebooks."""
 
     __slots__ = ()
     _PEAKS = ("bf16", "fp16", "fp8", "fp4", "int8", "fp32")
@@ -154,7 +154,7 @@ class ChipTable(tuple):
     def rows(self):
         """One dict per chip, in SI units: peak_<dtype>, bandwidth, ridge at 16 bits and so on.
 
-        An unknown figure is None.
+        Unknown values are None.
 
         >>> import roofkit as rk
         >>> rk.chips().rows[0]["chip"], rk.chips().rows[0]["peak_fp16"]
@@ -164,7 +164,7 @@ class ChipTable(tuple):
         return [_chip_row(chip, dtypes) for chip in self]
 
     def to_frame(self):
-        """Return ``rows`` as a pandas DataFrame. Raises ModuleNotFoundError without pandas."""
+        """Return ``rows`` as a pandas DataFrame, or raise ModuleNotFoundError without pandas."""
         return to_frame(self.rows)
 
     def _figures(self, chip):
@@ -196,13 +196,13 @@ def _figure_remark(value):
 
 
 def _describe_links(chip):
-    """Describe the links, as in "18 links of 25 GB/s"; empty text if there are none."""
+    """Return a description such as "18 links of 25 GB/s", or "" if there are no links."""
     text = repr(chip.interconnect).removeprefix("Interconnect(").partition(",")[0]
     return text if chip.interconnect else ""
 
 
 def _ridge(chip):
-    """Return the ridge of 16-bit matrices, or None if a figure is missing or unconfirmed."""
+    """Return the ridge at 16 bits, or None if the peak or bandwidth is missing or unconfirmed."""
     dtype = pick_16_bit(chip.peaks)
     if dtype is None or chip.bandwidth is None:
         return None

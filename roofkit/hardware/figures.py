@@ -1,4 +1,4 @@
-"""Numbers that remember their unit and their source."""
+"""Numbers with a unit and a source."""
 
 import math
 
@@ -15,7 +15,7 @@ UNITS = {
     "threads": "threads",
 }
 WHOLE_FIGURES = ("multiprocessors", "threads")
-# The name of a figure in a Chip, and its key in the table.
+# Maps fields of a Chip to keys in the table.
 FIGURE_KEYS = {
     "bandwidth": "memory.bandwidth", "capacity": "memory.capacity",
     "allocatable": "memory.allocatable", "on_chip": "on_chip.capacity",
@@ -24,7 +24,7 @@ FIGURE_KEYS = {
 
 
 class Figure(float):
-    """A float that remembers its unit and its source; arithmetic gives plain floats.
+    """A float with a unit and a source; arithmetic returns plain floats.
 
     >>> bandwidth = Figure(819e9, "byte/s", source="data sheet")
     >>> bandwidth.unit, 1.97e14 / bandwidth
@@ -49,7 +49,7 @@ class Figure(float):
 
 
 def make_figure(value, key, where):
-    """Convert the value to a Figure in its key's unit; a ValueError names ``where``."""
+    """Convert the value to a Figure in its key's unit; errors start with ``where``."""
     found = check_figure(value, key, where)
     if not isinstance(value, Figure):
         return Figure(found, UNITS[key], source="given by the user", kind=KINDS.get(key, ""))
@@ -59,7 +59,7 @@ def make_figure(value, key, where):
 
 
 def check_figure(value, key, where):
-    """Make the value a float above 0, and whole if it is a count; ValueError names ``where``."""
+    """Convert the value to a float above 0, whole if it is a count; errors start with ``where``."""
     try:
         if isinstance(value, (bool, str, bytes)):
             raise TypeError

@@ -1,4 +1,4 @@
-"""The links from a chip to others of its kind, and their topology."""
+"""Links between chips of the same kind, and their topology."""
 
 import math
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ class Interconnect:
 
     Parameters
     ----------
-    links : how many links one chip has
-    bandwidth : bytes/s of one link, one way; it carries as much the other way at the same time
+    links : number of links per chip
+    bandwidth : bytes/s of one link in each direction; both directions work at the same time
     topology : "torus" (links to the neighbours along every axis), "switch" (all links of a chip
-        reach any other), "all-pairs" (a direct link to every other chip), or None if it depends
+        lead to a switch), "all-pairs" (a direct link to every other chip), or None if it depends
         on the server
-    largest : the most chips behind one switch, or in one set of all pairs
-    slices : the axis lengths of every torus that exists, such as ((2, 2), (4, 4))
-    wraps : an axis is a ring where wraps divides its length, else a line
-    wraps_together : True if axes are rings only when wraps divides all their lengths
+    largest : the most chips that one switch or one all-pairs topology can join
+    slices : the axis lengths of every available torus, such as ((2, 2), (4, 4))
+    wraps : an axis is a ring if its length is a multiple of wraps, else a line
+    wraps_together : True if axes are rings only when all lengths are multiples of wraps
     reduces : True if the switch can sum the arrays that pass through it
-    latency : the least seconds of one hop, or None
+    latency : minimum seconds per hop, or None
     source, note : the source of the layout, and a remark
 
-    Raises ValueError for a topology that is not known and for figures that do not fit it.
+    Raises ValueError for an unknown topology and for values that do not fit it.
 
     >>> from roofkit import chip
     >>> v5e = chip("TPU v5e").interconnect
@@ -78,13 +78,13 @@ class Interconnect:
             _check_count("largest", self.largest, 2)
         if self.topology == "all-pairs" and self.largest - 1 > self.links:
             raise ValueError(
-                f"{self.largest} chips in all pairs need {self.largest - 1} links a chip, "
-                f"got links={self.links}"
+                f"an all-pairs topology of {self.largest} chips needs {self.largest - 1} links per "
+                f"chip, got links={self.links}"
             )
         if torus:
             self._check_slices()
         if self.reduces and self.topology != "switch":
-            raise ValueError("only a switch can add up what passes through it")
+            raise ValueError("only a switch can sum the arrays that pass through it")
 
     def __repr__(self):
         text = (
@@ -99,7 +99,7 @@ class Interconnect:
         return f"Interconnect({text})"
 
     def _check_slices(self):
-        # A ring needs three chips.
+        # A ring needs at least three chips.
         _check_count("wraps", self.wraps, 3)
         slices = self.slices
         if not isinstance(slices, tuple) or not slices:
@@ -107,22 +107,22 @@ class Interconnect:
         for axes in slices:
             if not isinstance(axes, tuple) or 2 * len(axes) > self.links:
                 raise ValueError(
-                    f"slice {axes!r} must be a tuple of lengths, one for each two links"
+                    f"slice {axes!r} must be a tuple of lengths, with two links for each axis"
                 )
             for length in axes:
                 _check_count("a length of a slice", length, 1)
 
     @property
     def total(self):
-        """Bytes/s that one chip can send over all its links at once, one way."""
+        """Bytes/s that a chip can send over all its links together."""
         return self.links * self.bandwidth
 
     def rings(self, axes):
-        """Return whether each axis of these lengths is a ring, as a tuple of bools."""
+        """Return a tuple of bools: whether each axis is a ring, given the axis lengths."""
         whole = [length % self.wraps == 0 for length in axes]
         return tuple(all(whole) if self.wraps_together else ring for ring in whole)
 
 
 def _check_count(name, value, least):
     if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-        raise ValueError(f"{name} must be a whole number, {least} or more, got {value!r}")
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")

@@ -1,4 +1,4 @@
-"""Find chips by name, and read tables of chips from TOML with every figure checked."""
+"""Find chips by name, and read and check tables of chips in TOML."""
 
 import functools
 import os
@@ -16,18 +16,18 @@ CHIP_FILE = re.compile(r"(?P<path>.+\.toml)(:(?P<name>.+))?", re.IGNORECASE)
 
 @functools.cache
 def chips():
-    """Return every chip of the table, as a ChipTable."""
+    """Return all chips in the table, as a ChipTable."""
     return load_chips(CHIPS_TABLE)
 
 
 def chip(name):
-    """Find the chip of this name or alias; case, spaces and hyphens do not matter.
+    """Return the chip with this name or alias, ignoring case, spaces and hyphens.
 
-    A path that ends in .toml is your own table, in the format of chips.toml; where it has
-    several chips, "mine.toml:name" takes one. A Chip is returned as it is.
+    To use your own table in the format of chips.toml, pass the path of a .toml file. If it has
+    several chips, choose one with "mine.toml:name". A Chip is returned unchanged.
 
-    Raises ValueError with the nearest names for a name that is not in the table, and naming the
-    file for a file that cannot be read.
+    Raises ValueError with similar names if the table has no chip of this name, and with the name of
+    the file if it cannot be read.
 
     >>> chip("tpu-v5e").bandwidth
     8.19e+11 byte/s
@@ -41,8 +41,8 @@ def chip(name):
         return _find_chip_in_file(match["path"], match["name"])
     if isinstance(name, str) and name.casefold().endswith(".json"):
         raise ValueError(
-            f"{name} is no table of chips (TOML); a saved measurement (JSON) becomes one by "
-            "rooflab.machine.Measurements.load(path).save_chip(table)"
+            f"{name} isn't a table of chips (TOML); to make one from a saved measurement (JSON), "
+            "use rooflab.machine.Measurements.load(path).save_chip(table)"
         )
     return find_by_name(name, _index_chips(), "chip")
 
@@ -53,12 +53,12 @@ def _index_chips():
 
 
 def load_chips(path):
-    """Read a TOML of chips in the format of chips.toml, with all its checks, as a ChipTable.
+    """Read and check a TOML file in the format of chips.toml, and return a ChipTable.
 
-    Raises ValueError naming the file, the chip and the figure for a missing unit, source or kind,
-    an unknown key, or a name shared by two chips.
+    Raises ValueError for a missing unit, source or kind, an unknown key, or a name shared by two
+    chips. The message names the file, the chip and the key.
     """
-    import tomllib  # imported only to read a table, so ``import roofkit`` stays quick
+    import tomllib  # imported only to read a table, to keep ``import roofkit`` fast
 
     path = Path(path)
     try:
@@ -88,7 +88,7 @@ def load_chips(path):
 
 
 def _find_chip_in_file(path, name):
-    """Return the chip of a TOML file; ``name`` picks one of several."""
+    """Return the only chip in a TOML file, or the one called ``name``."""
     path = Path(path)
     chips = load_chips(path)
     named = {known: chip for chip in chips for known in (chip.name, *chip.aliases)}
@@ -97,7 +97,7 @@ def _find_chip_in_file(path, name):
     if len(chips) > 1:
         listed = ", ".join(chip.name for chip in chips)
         raise ValueError(
-            f'{path.name} has {len(chips)} chips: {listed}; say which: "{path}:{chips[0].name}"'
+            f'{path.name} has {len(chips)} chips: {listed}; name one: "{path}:{chips[0].name}"'
         )
     return chips[0]
 
@@ -110,7 +110,7 @@ def _read_chip(entry, sources, file):
         raise ValueError(f"{file}: a [[chip]] has no name")
     sku = entry.pop("sku", None)
     if not isinstance(sku, str) or not sku:
-        raise ValueError(f"{where} has no sku; name the exact product its figures belong to")
+        raise ValueError(f"{where} has no sku; give the exact product that it describes")
     aliases = entry.pop("aliases", [])
     if not isinstance(aliases, list) or not all(isinstance(a, str) and a for a in aliases):
         raise ValueError(f"{where} has aliases {aliases!r}; write a list of names")
@@ -185,7 +185,7 @@ def _read_source(raw, sources, where):
     cited = sources.get(source) if isinstance(source, str) else None
     if not isinstance(cited, str) or not cited:
         raise ValueError(
-            f"{where} has source {source!r}, which [sources] does not list; every figure needs one"
+            f"{where} has source {source!r}, which is not in [sources]; every value needs a source"
         )
     return cited
 
@@ -208,7 +208,7 @@ def _read_figure(raw, key, sources, where):
     if not isinstance(confirmed, bool):
         raise ValueError(f"{where} has confirmed = {confirmed!r}; it must be true or false")
     if key == "peak" and not confirmed:
-        raise ValueError(f"{where} is not confirmed; leave an unconfirmed peak out")
+        raise ValueError(f"{where} is not confirmed; omit unconfirmed peaks")
     return Figure(
         check_figure(raw.get("value"), key, where),
         raw["unit"],

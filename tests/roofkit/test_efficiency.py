@@ -54,7 +54,7 @@ def test_more_than_all_is_refused_with_the_likely_reasons(ask, reasons):
     # A time computed from the peak may round below it.
     assert ask(1 - 1e-12) == pytest.approx(1)
     for seconds in (0.5, np.array([2.0, 0.5])):
-        with pytest.raises(ValueError, match=r"^2 times .*, which is more than 100 %") as told:
+        with pytest.raises(ValueError, match=r"^2 times .*, which is more than 100%") as told:
             ask(seconds)
         for reason in reasons:
             assert reason in str(told.value)
@@ -84,16 +84,16 @@ def test_no_timed_kernel_beats_the_roof_but_by_arrays_in_the_cache(label):
 
 def test_an_impossible_share_names_the_cache_as_a_likely_reason():
     roof, add = rk.chip("H100").roofline("bf16"), rk.elementwise(256 * 4096, reads=2)
-    with pytest.raises(ValueError, match="more than 100 %") as told:
+    with pytest.raises(ValueError, match="more than 100%") as told:
         roof.share(add, 1e-6)
-    first = "its 6.29 MB fit in the 50 MB of the last-level cache; use on_chip="
+    first = "the arrays (6.29 MB) fit in the 50 MB last-level cache; pass the bytes that"
     assert f"Likely reasons: {first}" in str(told.value)
     assert roof.share(add, 1e-6, on_chip=add.bytes) == pytest.approx(add.flops / 989.4e12 / 1e-6)
     two_operands = 4 * 256 * 4096
     assert roof.share(add, 1e-6, on_chip=two_operands) == pytest.approx(add.bytes / 3 / 3.35e6)
     # Of arrays that do not fit, or on a roof whose cache is not known, a part may have stayed.
     for asked in ((roof, 100 * add, 1e-5), (rk.Roofline(1e15, 3e12), add, 1e-6)):
-        with pytest.raises(ValueError, match="arrays stayed in the last-level cache: use on_chip="):
+        with pytest.raises(ValueError, match="arrays stayed in the last-level cache: pass their bytes as on_chip="):
             asked[0].share(*asked[1:])
     with pytest.raises(ValueError, match="on_chip must be"):
         roof.share(add, 1e-6, on_chip=-1)
@@ -112,7 +112,7 @@ def test_a_model_whose_activations_stay_on_the_chip_has_a_lower_bound():
     fewer = least - table.share(1.0, on_chip=1e3)
     moved = sum(layer.count for layer in table if layer.activations >= 2e3)
     assert fewer == pytest.approx(moved * 2e3 / 2.039e12, rel=0.05)
-    with pytest.raises(ValueError, match="on_chip= to say how many"):
+    with pytest.raises(ValueError, match="pass their bytes as on_chip="):
         table.share(least / 2)
 
 
@@ -132,7 +132,7 @@ def test_a_model_has_a_share_of_all_that_overlaps():
 
 def test_a_share_far_above_all_is_one_of_units():
     for ask in (lambda: mfu(1e12, 1, 989), lambda: mbu(16e9, 6.5, 3350)):
-        with pytest.raises(ValueError, match="Likely reasons: figures were given in TFLOP/s"):
+        with pytest.raises(ValueError, match="Likely reasons: values were given in TFLOP/s"):
             ask()
 
 

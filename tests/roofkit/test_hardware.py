@@ -383,9 +383,9 @@ def test_a_flaw_in_your_own_table_is_refused(tmp_path, old, new, told):
 @cases(
     ("given", "told"),
     [
-        ((4, 1e9, "switch", 8.0), "largest must be a whole number, 2 or more, got 8.0"),
+        ((4, 1e9, "switch", 8.0), "largest must be a whole number of at least 2, got 8.0"),
         ((4, 1e9, "switch", 8, ((2, 2),)), "topology='switch' has no slices"),
-        ((4, 1e9, "all-pairs", 8), "8 chips in all pairs need 7 links a chip, got links=4"),
+        ((4, 1e9, "all-pairs", 8), "8 chips needs 7 links per chip, got links=4"),
         ((4, 1e9, None, 8), "topology=None has no largest, got largest=8"),
         ((4, -1, "switch", 8), "link bandwidth must be finite and above 0"),
     ],
@@ -437,9 +437,9 @@ def test_a_file_stands_for_the_chip_in_it(tmp_path):
         ("none.toml", "cannot read .*none.toml: No such file or directory"),
         (
             "mine.json",
-            r"mine.json is no table of chips.*Measurements\.load\(path\)\.save_chip\(table\)",
+            r"mine.json isn't a table of chips.*Measurements\.load\(path\)\.save_chip\(table\)",
         ),
-        ("mine.toml", 'has 2 chips: toy, toy too; say which: ".*mine.toml:toy"'),
+        ("mine.toml", 'has 2 chips: toy, toy too; name one: ".*mine.toml:toy"'),
         ("mine.toml:tor", "no chip of mine.toml is named 'tor'; nearest: toy"),
     ],
 )

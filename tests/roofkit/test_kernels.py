@@ -174,9 +174,9 @@ def test_a_tile_has_the_published_intensity():
 @cases(
     ("tile", "message"),
     [
-        (128, "tile must be a pair, rows and columns of the result, got 128"),
-        ((128,), "tile must be a pair"),
-        ("ab", "tile must be a pair"),
+        (128, r"tile must be a \(rows, columns\) pair of the result, got 128"),
+        ((128,), r"tile must be a \(rows, columns\) pair"),
+        ("ab", r"tile must be a \(rows, columns\) pair"),
         ((0, 128), r"tile\[0\] must be finite and at least 1, got 0"),
         ((128, math.inf), r"tile\[1\] must be finite and at least 1, got inf"),
         ((128, [1, 2]), r"shapes do not broadcast: B\[3\], tile\[1\]\[2\]"),
@@ -323,7 +323,7 @@ def test_a_multiply_add_counts_1_or_2(kernel, bad):
 @cases("bad", ["W", "XYw", None, 3])
 @cases("kernel", [rk.dot, axpy, rk.matmul, batched_matmul, conv2d])
 def test_only_operands_of_the_kernel_move(kernel, bad):
-    with pytest.raises(ValueError, match=f"moves={bad!r} must be letters of '[xX][yY][zZ]'"):
+    with pytest.raises(ValueError, match=f"moves={bad!r} must use only letters of '[xX][yY][zZ]'"):
         kernel(**KERNELS[kernel], moves=bad)
 
 
