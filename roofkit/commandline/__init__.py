@@ -1,6 +1,6 @@
-"""The command line, which parses and prints; the package does the rest.
+"""The command line, which only parses arguments and prints results.
 
-``python -m roofkit --help`` lists the commands. Exit codes: 0 for an answer; 1 if there is none (an
-unknown chip, a peak that the table lacks, a model that cannot be split); 2 for a wrong command
-line; 3 for an answer with --must-fit if the memory is too small.
+``python -m roofkit --help`` lists the commands. Exit codes: 0 for success; 1 for an error, such as
+an unknown chip, a missing peak or a model that cannot be split; 2 for an invalid command line; 3 if
+memory is too small and --must-fit is given.
 """

@@ -1,4 +1,4 @@
-"""The command ``chips``: the table of chips, or the figures of some."""
+"""The ``chips`` command: the table of chips, or all values of the named chips."""
 
 import click
 
@@ -13,9 +13,9 @@ from roofkit.hardware.figures import FIGURE_KEYS
 @click.argument("chosen", metavar="[NAMES]...", type=ChipType(), nargs=-1)
 @add_output_options
 def chips(chosen, form):
-    """Show the table of chips, or the figures of the chips NAMES with their sources.
+    """Show the table of chips, or all values of the chips NAMES with their sources.
 
-    A name may be the path of your own TOML file.
+    A name can also be the path of your own TOML file.
     """
     if not form and not chosen:
         click.echo(rk.chips())

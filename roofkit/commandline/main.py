@@ -1,4 +1,4 @@
-"""All commands together."""
+"""The group of all commands."""
 
 import click
 
@@ -12,7 +12,7 @@ from roofkit.commandline.models import cnn, llm
 def main():
     """Roofline cost models: what bounds a computation on a chip, and how long it takes.
 
-    Every command prints a table with units, or the plain figures in SI units with --json or --csv.
+    Every command prints a table with units. --json and --csv print plain numbers in SI units.
     """
 
 

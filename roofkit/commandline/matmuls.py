@@ -1,4 +1,4 @@
-"""The commands ``matmul`` and ``shard``: one matmul, on one chip or split over several."""
+"""The ``matmul`` and ``shard`` commands: a matmul on one chip, or split over several."""
 
 import click
 
@@ -44,7 +44,7 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
               help="The dimension to split.")  # fmt: skip
 @click.option("--collective", help="all-reduce, reduce-scatter, 'all-gather Y', none, …")
 @topology_option
-@click.option("--one-way", is_flag=True, help="Use each link of a ring one way only.")
+@click.option("--one-way", is_flag=True, help="Use the links of a ring in one direction only.")
 @click.option("--nodes", type=int, default=1, help="Number of nodes, with n chips each.")
 @click.option("--card", type=float, help="Bytes/s, one way, of each chip's network card.")
 @latency_option
@@ -52,7 +52,7 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @add_output_options
 def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, card,
           with_latency, in_network, form):  # fmt: skip
-    """Show the time of X[B, D] times Y[D, F] split over n chips: compute, memory and links."""
+    """Show the time for X[B, D] times Y[D, F] split over n chips: compute, memory and links."""
     group = rk.group(chip, n, topology=topology, bidirectional=not one_way, nodes=nodes, card=card)
     split = network.sharded_matmul(
         b, d, f, group, along=along, collective=collective, dtype=dtype,
@@ -62,7 +62,7 @@ def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, 
     figures = [
         ("topology", "topology", group.shape, ""),
         ("over links", "egress", group.egress, "B/s"),
-        ("FLOPs a chip", "flops", split.local.flops, ""),
+        ("FLOPs per chip", "flops", split.local.flops, ""),
         ("bytes over memory", "memory_bytes", split.local.bytes, "B"),
         ("bytes over link", "link_bytes", split.link.bytes, "B"),
         ("T_math", "math_seconds", estimate.math, "s"),

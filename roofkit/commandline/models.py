@@ -1,4 +1,4 @@
-"""The commands ``llm`` and ``cnn``: a model layer by layer."""
+"""The ``llm`` and ``cnn`` commands: models layer by layer."""
 
 import sys
 from dataclasses import fields
@@ -29,23 +29,23 @@ DOES_NOT_FIT = 3
     type=NumberList(),
     default="1",
     show_default=True,
-    help="Sequences at a time; a list such as 1,8,64 prints a table of times instead.",
+    help="Sequences per batch. A list such as 1,8,64 prints a table of times instead.",
 )
 @click.option("--prompt", type=NumberList(), default="2048", show_default=True,
-              help="Tokens of the prompt, or a list as for --batch.")  # fmt: skip
+              help="Tokens per prompt, or a list as for --batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
-@click.option("--weights", help="Format of the matrices, such as int4.")
+@click.option("--weights", help="Format of the weight matrices, such as int4.")
 @click.option("--experts", help="Format of the experts' matrices (default: --weights).")
-@click.option("--scales", type=int, help="How many narrow weights share a 16-bit scale.")
-@click.option("--activations", help="Format of the matrices' inputs; fp8 if they are quantised.")
+@click.option("--scales", type=int, help="Number of narrow weights that share a 16-bit scale.")
+@click.option("--activations", help="Format of matrix inputs, such as fp8 if quantised.")
 @click.option("--kv", help="Format of the KV cache.")
 @click.option("--embedding", help="Format of the embedding.")
 @click.option("--lm-head", help="Format of lm_head.")
 @click.option("--stream", help="Format of the residual stream and everything between matrices.")
-@click.option("--tensor", type=int, default=1, show_default=True, help="Chips that share a layer.")
-@click.option("--pipeline", type=int, default=1, show_default=True, help="Stages of layers.")
-@click.option("--data", type=int, default=1, show_default=True, help="Replicas.")
-@click.option("--expert", type=int, default=1, show_default=True, help="Shares of the experts.")
+@click.option("--tensor", type=int, default=1, show_default=True, help="Chips per layer.")
+@click.option("--pipeline", type=int, default=1, show_default=True, help="Pipeline stages.")
+@click.option("--data", type=int, default=1, show_default=True, help="Replicas of the model.")
+@click.option("--expert", type=int, default=1, show_default=True, help="Expert parallelism.")
 @click.option(
     "--unfused", is_flag=True, help="Count norms, activations and adds as separate kernels."
 )
@@ -53,29 +53,29 @@ DOES_NOT_FIT = 3
               show_default=True)  # fmt: skip
 @topology_option
 @click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
-              help="Nodes that the chips of --tensor are spread over.")  # fmt: skip
+              help="Number of nodes to spread the --tensor chips over.")  # fmt: skip
 @click.option("--card", type=float, help="Bytes/s, one way, of each chip's network card.")
 @click.option("--pipeline-link", type=float,
               help="Bytes/s, one way, from a chip to the next stage.")  # fmt: skip
 @latency_option
 @in_network_option
-@click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
+@click.option("--unconfirmed", is_flag=True, help="Use values that haven't been confirmed.")
 @click.option("--new", type=float, help="Add a pass over this many new tokens per sequence.")
-@click.option("--cached", type=float, help="Tokens in the cache before --new (default: none).")
+@click.option("--cached", type=float, help="Tokens already in the cache for --new (default: none).")
 @click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
 @click.option("--reserve", type=float, default=0.0, show_default=True,
-              help="Memory to keep free: bytes, or a share below 1.")  # fmt: skip
+              help="Memory to keep free, in bytes or as a share below 1.")  # fmt: skip
 @click.option("--chunk", type=float, default=8192, show_default=True,
               help="Prefill at most this many tokens at a time, to save memory.")  # fmt: skip
-@click.option("--must-fit", is_flag=True, help=f"Exit with {DOES_NOT_FIT} if memory is too small.")
+@click.option("--must-fit", is_flag=True, help=f"Exit with code {DOES_NOT_FIT} if it doesn't fit.")
 @click.option(
     "--tokens-per-second",
     type=float,
-    help="The whole load: print how many replicas carry it, and their batch, instead.",
+    help="Total load. Prints the number of replicas needed, and their batch, instead.",
 )
-@click.option("--per-token", type=float, help="The longest time per token, in seconds.")
-@click.option("--first-token", type=float, help="The longest time to the first token, in seconds.")
-@click.option("--price", type=float, help="Price of a chip-hour, to print the price of tokens.")
+@click.option("--per-token", type=float, help="Maximum time per token, in seconds.")
+@click.option("--first-token", type=float, help="Maximum time to the first token, in seconds.")
+@click.option("--price", type=float, help="Price per chip-hour. Prints the price of tokens.")
 @add_output_options
 def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve,
         tokens_per_second, per_token, first_token, price, **given):  # fmt: skip
@@ -86,7 +86,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     """
     if model is None:
         if chip or must_fit:
-            raise click.UsageError("name a model, or leave out the options to list them all")
+            raise click.UsageError("name a model, or omit the options to list all models")
         models = rk.models.llms()
         rows = [
             {"model": each.name, "parameters": each.parameters, "source": each.source}
@@ -105,10 +105,10 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     asked = price is not None or any(each is not None for each in limits.values())
     several = len(batch) * len(prompt) > 1
     if (asked or several) and (calibrate or new is not None or cached is not None):
-        raise click.UsageError("predictions, --new and --cached are of one batch and one prompt")
+        raise click.UsageError("predictions, --new and --cached need a single batch and prompt")
     if asked:
         if len(prompt) > 1 or batch != [1]:
-            raise click.UsageError("give one --prompt and no --batch, which is what this finds")
+            raise click.UsageError("give one --prompt and no --batch: this finds the batch")
         print_cheapest(form, served, prompt[0], output, price, limits, room)
         return
     if several:
@@ -122,19 +122,19 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     if new is not None:
         tables["forward"] = served.forward(batch, new, cached or 0)
     elif cached is not None:
-        raise click.UsageError("--cached is for another pass; give its --new tokens too")
+        raise click.UsageError("--cached needs --new, the number of new tokens")
     run = served.generate(batch, prompt, output)
     memory = served.memory(batch, prompt, output, **room)
     figures = [
         ("time to first token", "first_token_seconds", run.time_to_first_token, "s"),
         ("time per token", "token_seconds", run.time_per_token, "s"),
         ("whole generation", "generation_seconds", run.time, "s"),
-        ("tokens a second", "tokens_per_second", run.tokens_per_second, "1/s"),
+        ("tokens per second", "tokens_per_second", run.tokens_per_second, "1/s"),
         ("K and V of a head, on chip", "on_chip_bytes", served.on_chip_needed(prompt), "B"),
         ("weights", "weight_bytes", memory.weights, "B"),
         ("KV cache", "kv_bytes", memory.kv, "B"),
         ("activations", "activation_bytes", memory.activations, "B"),
-        ("memory in all", "memory_bytes", memory.total, "B"),
+        ("total memory", "memory_bytes", memory.total, "B"),
         *_memory_figures(memory),
     ]
     for name, table in tables.items() if calibrate else ():
@@ -152,21 +152,21 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     text = "\n\n".join([*map(repr, tables.values()), format_figures(figures)])
     print_answer(form, document, rows, text)
     if must_fit and memory.fits is None:
-        raise click.ClickException(f"the capacity of {served.chip.name} is not known")
+        raise click.ClickException(f"the memory capacity of {served.chip.name} is unknown")
     if must_fit and not memory.fits:
         sys.exit(DOES_NOT_FIT)
 
 
 def _group_options(chip, topology, nodes, card, pipeline_link, with_latency, in_network, unfused,
              attention, unconfirmed, convention, **given):  # fmt: skip
-    """Return the keyword arguments of LLM.on, in their groups."""
+    """Return keyword arguments for LLM.on, grouped as it expects them."""
     split = Split(**{each.name: given.pop(each.name) for each in fields(Split)
                      if each.name in given})  # fmt: skip
     joined = topology
     if nodes > 1 or card is not None:
         chips, rest = divmod(split.tensor, nodes)
         if rest:
-            raise click.UsageError(f"--tensor {split.tensor} does not fill --nodes {nodes} alike")
+            raise click.UsageError(f"--nodes {nodes} must divide --tensor {split.tensor}")
         joined = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
     return {
         "precision": Precision(**given), "split": split,
@@ -204,15 +204,15 @@ def _prediction_figures(name, prediction):
 @click.option("--batch", type=float, default=1, show_default=True)
 @click.option("--dtype", default="fp32", show_default=True)
 @click.option("--macs", is_flag=True, help="Count multiply-adds instead of FLOPs.")
-@click.option("--outputs-only", is_flag=True, help="Don't count reading the inputs of layers.")
+@click.option("--outputs-only", is_flag=True, help="Don't count the inputs that layers read.")
 @click.option("--unfused", is_flag=True, help="Count batch norm and ReLU as separate layers.")
-@click.option("--on-chip", type=float, help="Bytes of a tensor that stay in the last-level cache.")
-@click.option("--unconfirmed", is_flag=True, help="Use figures that no second look confirmed.")
-@click.option("--global-pooling", is_flag=True, help="Replace the big fully connected layers.")
+@click.option("--on-chip", type=float, help="Bytes per tensor that stay in the last-level cache.")
+@click.option("--unconfirmed", is_flag=True, help="Use values that haven't been confirmed.")
+@click.option("--global-pooling", is_flag=True, help="Replace large fully connected layers.")
 @add_output_options
 def cnn(network, chip, batch, dtype, macs, outputs_only, unfused, on_chip, global_pooling,
         unconfirmed, form):  # fmt: skip
-    """Show a convolutional network layer by layer; without NETWORK, list all of them."""
+    """Show a convolutional network layer by layer. Without NETWORK, list all networks."""
     if network is None:
         rows = [
             {"network": each.name, "parameters": each.parameters, "macs": each.macs(),

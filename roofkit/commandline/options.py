@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options shared by several commands."""
 
 import functools
 
@@ -8,7 +8,7 @@ import roofkit as rk
 
 
 class ChipType(click.ParamType):
-    """A chip by name, or from a TOML file."""
+    """A chip, given as a name or a TOML file."""
 
     name = "chip"
 
@@ -26,13 +26,13 @@ topology_option = click.option(
 )
 in_network_option = click.option(
     "--in-network/--over-links", default=None,
-    help="Sum arrays in the switch, or from chip to chip (default: in the switch if it can).",
+    help="Sum arrays in the switch or from chip to chip (default: in the switch if possible).",
 )  # fmt: skip
 latency_option = click.option("--with-latency", is_flag=True, help="Include the latency of hops.")
 
 
 def add_output_options(command):
-    """Add --json and --csv; the command gets ``form``, which is "json", "csv" or None."""
+    """Add --json and --csv. The command's argument ``form`` is then "json", "csv" or None."""
 
     @functools.wraps(command)
     def answering(*arguments, as_json, as_csv, **given):

@@ -1,4 +1,4 @@
-"""Answers as text with units, as JSON or as CSV."""
+"""Print results as text with units, as JSON or as CSV."""
 
 import csv
 import io
@@ -12,13 +12,13 @@ from roofkit._units import RATIO_UNITS, format_quantity
 
 
 def print_figures(form, figures):
-    """Print figures, each (label, key, value, unit), as lines of text, or as one object or row."""
+    """Print (label, key, value, unit) tuples as lines of text, a JSON object or a CSV row."""
     document = {key: value for _, key, value, _ in figures}
     print_answer(form, document, [document], format_figures(figures))
 
 
 def format_figures(figures):
-    """Return the figures as lines of text."""
+    """Format (label, key, value, unit) tuples as lines of text."""
     return format_text_table(
         ("", ""),
         ("", ""),
@@ -43,14 +43,14 @@ def print_answer(form, document, rows, text):
 def _format_value(value, unit):
     if isinstance(value, str):
         return value
-    value = abs(value)  # the label of a negative figure says what is missing
+    value = abs(value)  # the label says whether memory is spare or missing
     if unit in (*RATIO_UNITS, "/B") or (not unit and 1e-2 <= value < 1e5):
         return f"{value:.5g} {unit}".strip()
     return format_quantity(value, unit).strip()
 
 
 def _to_json(value):
-    """Return the value with infinity and NaN, which JSON doesn't have, replaced by None."""
+    """Replace infinity and NaN, which JSON lacks, by None."""
     if isinstance(value, dict):
         return {key: _to_json(each) for key, each in value.items()}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Tables of the command ``llm``: many batches and prompts, or the cheapest deployment."""
+"""Tables of the ``llm`` command: several batches and prompts, or the cheapest deployment."""
 
 import itertools
 
@@ -11,7 +11,7 @@ from roofkit.commandline.output import format_figures, print_answer
 
 
 class NumberList(click.ParamType):
-    """One number, or several separated by commas, as a list."""
+    """One or more numbers separated by commas, as a list."""
 
     name = "numbers"
 
@@ -19,11 +19,11 @@ class NumberList(click.ParamType):
         try:
             return [float(text) for text in str(value).split(",")]
         except ValueError:
-            self.fail(f"{value!r} must be a number, or several as in 1,8,64", param, ctx)
+            self.fail(f"{value!r} must be a number or a list such as 1,8,64", param, ctx)
 
 
 def print_sweep(form, served, batches, prompts, output, room):
-    """Print times, speed and memory of each batch with each prompt; return whether all fit."""
+    """Print times, speed and memory for every batch and prompt, and return whether all fit."""
     rows = []
     for prompt, batch in itertools.product(prompts, batches):
         run = served.generate(batch, prompt, output)
@@ -51,22 +51,22 @@ def print_sweep(form, served, batches, prompts, output, room):
 
 
 def print_cheapest(form, served, prompt, output, price, limits, room):
-    """Print the batch, the replicas and the price that ``rk.models.cheapest`` finds."""
+    """Print the batch, replicas and price that ``rk.models.cheapest`` finds."""
     prices = None if price is None else {served.chip.name: price}
     point = rk.models.cheapest(served, prompt, output, prices=prices, **limits, **room)
     figures = [
         ("replicas", "replicas", point.replicas, ""),
         ("chips", "chips", point.replicas * served.split.chips, ""),
-        ("batch of a replica", "batch", point.batch, ""),
+        ("batch per replica", "batch", point.batch, ""),
         ("time to first token", "first_token_seconds", point.time_to_first_token, "s"),
-        ("time per token, prompts of others in between", "token_seconds", point.time_per_token,
+        ("time per token, including waits for prefills", "token_seconds", point.time_per_token,
          "s"),
-        ("tokens a second", "tokens_per_second", point.tokens_per_second, "1/s"),
+        ("tokens per second", "tokens_per_second", point.tokens_per_second, "1/s"),
     ]  # fmt: skip
     if prices:
         figures += [
-            ("price of an hour", "price_per_hour", point.price_per_hour, ""),
-            ("price of a million tokens", "price_per_million_tokens", 1e6 * point.price, ""),
+            ("price per hour", "price_per_hour", point.price_per_hour, ""),
+            ("price per million tokens", "price_per_million_tokens", 1e6 * point.price, ""),
         ]
     document = {key: value for _, key, value, _ in figures}
     print_answer(form, document, [document], format_figures(figures))

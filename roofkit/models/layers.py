@@ -189,7 +189,7 @@ class LayerTable(Sequence):
             if layer.name == key:
                 return layer
         names = ", ".join(layer.name for layer in self.layers)
-        raise ValueError(f"no layer is named {key!r}; there are {names}")
+        raise ValueError(f"no layer is named {key!r}; the layers are {names}")
 
     def _sum(self, name):
         total = 0.0

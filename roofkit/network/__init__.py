@@ -1,7 +1,7 @@
 """Communication between chips: groups of chips, collectives and split matmuls.
 
-A Group is a number of chips and the links between them. The cost of a collective is the bytes
-through the links of one chip, so its time is bytes over the group's ``egress``:
+A Group is a set of chips and the links between them. The cost of a collective is the number of
+bytes through one chip's links. Divided by the group's ``egress``, it gives the time:
 
 >>> import roofkit as rk
 >>> v5e = rk.network.group("TPU v5e", 8)

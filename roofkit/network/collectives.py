@@ -1,15 +1,15 @@
-"""Collectives: the bytes and the time to move one array among the chips of a group.
+"""Collectives: the bytes and time needed to move an array among the chips of a group.
 
-``size`` counts the bytes of the whole array, as it is after a gather or before a scatter. Sizes and
-counts may be numbers, arrays of any shapes that broadcast, or SymPy symbols. The cost of a
-collective is the bytes through the links of the chip with the fewest links, so its time is
-bytes over the group's ``egress``. A single chip communicates nothing.
+``size`` is the number of bytes in the whole array, after a gather or before a scatter. Sizes and
+counts can be numbers, arrays that broadcast, or SymPy symbols. The cost of a collective is the
+number of bytes through the links of the chip with the fewest links. Divided by the group's
+``egress``, it gives the time. A single chip sends nothing.
 
-``exact=False`` is the usual approximation for many chips, which counts a chip's own share as if it
-were sent too: V instead of (n-1)/n V. For two chips that is twice too much.
+``exact=False`` is the usual approximation for many chips. It assumes that chips send their own
+share too, so it counts V instead of (n-1)/n V. For two chips, this doubles the bytes.
 
-For a small array, the time is mostly hop latency. With ``with_latency=True`` the time is
-at least hops × the group's latency. On TPU v5e a hop takes about 1 µs:
+For a small array, the time is mostly hop latency. With ``with_latency=True``, the time is
+at least hops × the group's latency. On a TPU v5e, a hop takes about 1 µs:
 
 >>> from roofkit.network import group
 >>> small, large = (
@@ -18,15 +18,15 @@ at least hops × the group's latency. On TPU v5e a hop takes about 1 µs:
 >>> [f"{transfer.seconds * 1e6:.0f} µs" for transfer in (small, large)]
 ['8 µs', '104 µs']
 
-Over several nodes every collective has two levels. Within a node, the links carry the whole array;
-between nodes, the card of each of a node's k chips carries the k-th part of it. The network between
-the cards is taken to be as fast as they are, as a leaf-spine fabric of full bisection is; any other
-takes longer. The time is the slower level's, as if the two overlapped fully.
+Across several nodes, every collective has two levels. Within a node, the links move the whole
+array. Between nodes, each of a node's k chips moves 1/k of it over its network card. The network is
+assumed to be as fast as the cards, like a leaf-spine fabric with full bisection bandwidth. The two
+levels are assumed to overlap fully, so the time is that of the slower level.
 
-Bad sizes and unknown options raise ValueError.
+Invalid sizes and unknown options raise ValueError.
 
-Source: "How to Scale Your Model", chapter 3 (collectives, hops, latency). A brute-force test
-(tests/roofkit/network) of every cut through the graph shows that no schedule gathers faster.
+Source: "How to Scale Your Model", chapter 3 (collectives, hops, latency). A brute-force test in
+tests/roofkit/network checks every cut through the graph: no schedule gathers faster.
 """
 
 import functools
@@ -45,8 +45,8 @@ from roofkit.roofline import larger
 class Transfer:
     """The bytes that a collective moves.
 
-    ``bytes`` go through the links of one chip within its node, and ``network_bytes`` through its
-    network card. With latency, ``bytes`` is at least what the links could carry during the hops.
+    ``bytes`` counts bytes through one chip's links within its node, ``network_bytes`` those through
+    its network card. With latency, ``bytes`` is at least what the links can carry during the hops.
 
     >>> all_gather(16e6, Group("switch", (8,), 450e9))
     Transfer(14 MB over 450 GB/s, 31.1 µs)
@@ -58,7 +58,7 @@ class Transfer:
 
     @property
     def times(self):
-        """Seconds by channel: {"link": …}, and "network" where there are several nodes."""
+        """Seconds by channel: {"link": …}, plus "network" if there are several nodes."""
         times = {"link": self.bytes / self.group.egress}
         if self.group.card is not None:
             times["network"] = self.network_bytes / self.group.card
@@ -66,7 +66,7 @@ class Transfer:
 
     @property
     def seconds(self):
-        """Seconds with full overlap of the two levels."""
+        """Seconds, if the two levels overlap fully."""
         return functools.reduce(larger, self.times.values())
 
     def __repr__(self):
@@ -81,9 +81,9 @@ class Transfer:
 
 
 def all_gather(size, group, *, exact=True, with_latency=False):
-    """Every chip holds 1/n of an array of ``size`` bytes, and ends with all of it: a Transfer.
+    """Return the Transfer that gives every chip an array of ``size`` bytes, split over all chips.
 
-    Each chip lacks (n-1)/n of the array, and all this data comes in over its links.
+    Each chip starts with 1/n of the array and receives the other (n-1)/n over its links.
 
     >>> from roofkit.network import line, ring
     >>> all_gather(16e6, ring(4, 45e9)), all_gather(16e6, line(4, 45e9))
@@ -93,9 +93,9 @@ def all_gather(size, group, *, exact=True, with_latency=False):
 
 
 def reduce_scatter(size, group, *, exact=True, with_latency=False):
-    """Every chip holds ``size`` bytes of partial sums, and ends with 1/n of the sums: a Transfer.
+    """Return the Transfer that sums ``size`` bytes over all chips, leaving 1/n of the sums on each.
 
-    An all-gather backwards: the same bytes. The additions are not counted.
+    This moves the same bytes as an all-gather. The additions are not counted.
 
     >>> from roofkit.network import ring
     >>> reduce_scatter(16e6, ring(4, 45e9)).bytes
@@ -105,21 +105,21 @@ def reduce_scatter(size, group, *, exact=True, with_latency=False):
 
 
 def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
-    """Every chip holds ``size`` bytes of partial sums, and ends with all the sums: a Transfer.
+    """Return the Transfer that sums ``size`` bytes over all chips, leaving all the sums on each.
 
     This is a reduce-scatter followed by an all-gather. The additions are not counted. If links are
-    idle, overlapping the two phases can be faster: on a line V / W at best.
+    idle, overlapping the two phases can be faster: V / W at best on a line.
 
-    A switch that can add up (NVLink SHARP) takes the partial sums once and returns the sums once
-    within each node; between nodes, the cards carry them as usual. ``in_network=None``, the default
-    everywhere, uses such a switch if the group has one, ``False`` never does, and ``True`` raises
+    Within a node, a switch that can sum arrays (NVLink SHARP) receives each partial sum once and
+    returns each sum once; between nodes, data moves as usual. ``in_network=None``, the default
+    everywhere, uses such a switch if the group has one. ``False`` never does, and ``True`` raises
     ValueError for a group without one.
 
-    The time is then V / W, and no all-reduce is faster: for each number, a chip must send its own
-    part or the sum. nccl-tests prints a bus bandwidth of 2(n-1)/n V / seconds, which says nothing
-    about the links if the switch adds up. Logs of eight H100 have 475 to 480 GB/s, more than the
-    450 of their links; V / W would give 787.5. tests/roofkit/network/test_measured_times.py
-    compares measured collectives with these bounds.
+    Such a switch reduces the time to V / W. No all-reduce is faster, because for each number, a
+    chip must send either its own part or the sum. nccl-tests prints 2(n-1)/n V / seconds as the bus
+    bandwidth, which says nothing about the links if the switch adds. Logs of eight H100s show 475
+    to 480 GB/s, more than the links' 450; V / W would give 787.5. For a comparison of measured
+    collectives with these bounds, see tests/roofkit/network/test_measured_times.py.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
@@ -134,9 +134,9 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
         check_flags(in_network=in_network)
     size = _check_collective(size, group, exact, with_latency)
     if in_network and not exact:
-        raise ValueError("in_network=True moves the whole array once: exact=False changes nothing")
+        raise ValueError("exact=False has no effect with in_network=True: the whole array moves")
     if in_network and not group.reduces:
-        raise ValueError(f"in_network=True needs a switch that adds up; {group!r} has none")
+        raise ValueError(f"in_network=True needs a switch that sums arrays; {group!r} has none")
     if not (group.reduces if in_network is None else in_network):
         return _transfer_in_passes(2, size, group, exact, with_latency)
     moved = zero_if_alone(1, group.per_node) * size
@@ -145,12 +145,12 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
 
 
 def all_to_all(size, group, *, exact=True, with_latency=False):
-    """Every chip holds 1/n of an array of ``size`` bytes, and sends 1/n of its part to every chip.
+    """Return the Transfer in which every chip sends 1/n of its part of an array to every chip.
 
-    Each of the n² pieces takes the shortest way. The busiest link carries 1/8 of size on a ring of
-    evenly many chips, a quarter of what a gather over many chips takes; (n-1)/2n on a one-way
-    ring; 1/4 in the middle of a line; (n-1)/n² at a switch. On a torus it is on the longest axis.
-    The Transfer counts that for each link of a chip.
+    Each chip's part is 1/n of ``size`` bytes. The n² pieces take shortest paths. The busiest link
+    carries 1/8 of ``size`` on a ring with an even number of chips (a quarter of a gather on many
+    chips), (n-1)/2n on a one-way ring, 1/4 in the middle of a line, and (n-1)/n² at a switch. On a
+    torus, it is on the longest axis. The Transfer counts as many bytes for every link of a chip.
 
     >>> from roofkit.network import ring
     >>> all_to_all(16e6, ring(4, 45e9)), all_to_all(16e6, ring(4, 45e9, bidirectional=False))
@@ -158,7 +158,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
     """
     size = _check_collective(size, group, exact, with_latency)
     chips, nodes = group.per_node, group.nodes
-    # This much of the array stays within its node.
+    # Bytes that stay within a node.
     inside = size / (nodes * nodes)
     if group.topology == "torus":
         busiest = functools.reduce(
@@ -191,7 +191,7 @@ def _transfer_in_passes(passes, size, group, exact, with_latency):
 
 
 def _count_crossings(length, ring, bidirectional, exact):
-    """Count the pieces of an all-to-all, length² in all, that cross the busiest link of an axis."""
+    """Count how many of an all-to-all's length² pieces cross the busiest link of an axis."""
     if not ring:
         return length * length // 4 if exact else zero_if_alone(length * length / 4, length)
     if bidirectional:
@@ -211,20 +211,20 @@ def _check_collective(size, group, exact, with_latency):
         raise ValueError(
             f"with_latency=True, but {group!r} has no latency; build the group with one"
         )
-    if isinstance(size, np.ndarray):  # the figures of the group fit each other already
+    if isinstance(size, np.ndarray):  # the group's own values already broadcast
         lengths = {f"axes[{place}]": length for place, length in enumerate(group.axes)}
         check_broadcast(
             size=size, **lengths, nodes=group.nodes, bandwidth=group.bandwidth, card=group.card,
             latency=group.latency if with_latency else None,
         )  # fmt: skip
-    # A float rounds as an array does, but with symbols a whole number keeps fractions exact.
+    # Floats round as arrays do. With symbols, integers keep fractions exact.
     if type(size) is int and not any(map(is_symbolic, group.axes)):
         size = float(size)
     return size
 
 
 def check_flags(**named):
-    """Raise ValueError naming the argument that is neither True nor False."""
+    """Raise ValueError for an argument that is neither True nor False."""
     for name, flag in named.items():
         if not isinstance(flag, (bool, np.bool_)):
             raise ValueError(f"{name}={flag!r} must be True or False")

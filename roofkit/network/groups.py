@@ -1,7 +1,7 @@
 """Groups of chips that work on one array, and the links between them.
 
-``group`` takes chips of the table with the topology that they have there; ``ring``, ``line``,
-``torus``, ``switch`` and ``all_pairs`` make groups from your own links.
+``group`` builds a group of chips from the table, with the topology given there. ``ring``, ``line``,
+``torus``, ``switch`` and ``all_pairs`` build groups from your own links.
 """
 
 import functools
@@ -24,24 +24,24 @@ BOOLEANS = (bool, np.bool_)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Group:
-    """Several chips, the links that each has, and where the links lead.
+    """Several chips, their links and their topology.
 
     Parameters
     ----------
     topology : "torus" (a chain along each axis), "switch" or "all-pairs"
-    axes : chips along each axis of a torus, or the one count of the others; numbers, arrays that
-        broadcast or SymPy symbols
-    bandwidth : bytes/s, one way: of one link, or of all links to a switch together
-    rings : for a torus, whether each axis closes to a ring
-    bidirectional : False to use the links of a ring one way only
-    latency : the least seconds of one hop; 0 leaves hops out
-    reduces : True if a switch can add up the data that passes through it
-    chip : the Chip it is made of, or None
-    nodes : the number of such groups, which a slower network joins
-    card : bytes/s one way of the card that connects each chip to that network
+    axes : number of chips along each axis of a torus, or (n,) for other topologies; numbers, arrays
+        that broadcast or SymPy symbols
+    bandwidth : one-way bytes/s of one link, or of all links to a switch together
+    rings : whether each axis of a torus is a ring
+    bidirectional : False to use the links of a ring in one direction only
+    latency : minimum seconds per hop; 0 to ignore hops
+    reduces : True if the switch can sum the arrays that pass through it
+    chip : the Chip that the group consists of, or None
+    nodes : number of nodes like this one, joined by a slower network
+    card : one-way bytes/s of the card that connects each chip to that network
 
-    Made by the functions of this module. Raises ValueError for counts that are no whole number of
-    chips, for a ring of two and for figures that do not fit the topology.
+    To create a group, use this module's functions. Raises ValueError for fractional numbers of
+    chips, for a ring of two chips, and for values that do not fit the topology.
     """
 
     topology: str
@@ -69,7 +69,7 @@ class Group:
             )
         if self.topology != "torus" and len(self.axes) > 1:
             raise ValueError(
-                f"{self.topology!r} has no axes but one count of chips, got {self.axes!r}"
+                f"{self.topology!r} has one number of chips instead of axes, got {self.axes!r}"
             )
         names = [f"axes[{place}]" for place in range(len(self.axes))]
         rings = self.rings or (False,) * len(self.axes)
@@ -84,12 +84,12 @@ class Group:
         if not isinstance(self.reduces, BOOLEANS) or (self.reduces and self.topology != "switch"):
             raise ValueError(
                 f"reduces={self.reduces!r} must be False, or True for a switch: only a switch can "
-                "add up what passes through it"
+                "sum the arrays that pass through it"
             )
         if not isinstance(self.chip, Chip | None):
             raise ValueError(
-                f'chip={self.chip!r} must be a Chip; roofkit.chip("H100") gives one, and '
-                "roofkit.group takes its name"
+                f'chip={self.chip!r} must be a Chip, such as roofkit.chip("H100"); roofkit.group '
+                "also accepts its name"
             )
         settle("axes", tuple(map(_check_axis_length, self.axes, names, rings)))
         settle("rings", tuple(rings))
@@ -103,33 +103,33 @@ class Group:
             raise ValueError(f"bidirectional={self.bidirectional!r} must be True or False")
         if not self.bidirectional and not all(self.rings):
             raise ValueError(
-                "only a ring can be used one way: on any other, chips would be cut off"
+                "only a ring can be one-way: in other topologies, some chips would be unreachable"
             )
         several = is_symbolic(self.nodes) or np.any(np.asarray(self.nodes) > 1)
         if several and self.card is None:
             raise ValueError(
-                f"{self.nodes} nodes need card=, the bytes/s one way of each chip's network card, "
+                f"{self.nodes} nodes need card=, the one-way bytes/s of each chip's network card, "
                 "such as card=50e9 for 400 Gbit/s InfiniBand"
             )
         if self.card is not None:
             settle("card", check_number(self.card, "card"))
             if not several:
-                raise ValueError("card= is for several nodes, and nodes=1 ignores it; leave it out")
+                raise ValueError("card= applies only to several nodes; leave it out with nodes=1")
             check_broadcast(**lengths, **fitting, card=self.card)
 
     @property
     def per_node(self):
-        """Chips of one node."""
+        """Number of chips per node."""
         return math.prod(self.axes)
 
     @property
     def n(self):
-        """Chips in all."""
+        """Total number of chips."""
         return self.per_node * self.nodes
 
     @property
     def links(self):
-        """Number of links within a node, for the chip with the fewest."""
+        """Number of links within its node of the chip that has the fewest."""
         if self.topology == "switch":
             return 1
         if self.topology == "all-pairs":
@@ -142,12 +142,12 @@ class Group:
 
     @property
     def egress(self):
-        """Bytes/s, one way, that can leave the chip with the fewest links, within its node."""
+        """Bytes/s that the chip with the fewest links can send within its node."""
         return self.links * self.bandwidth
 
     @property
     def hops(self):
-        """Links from one chip to the farthest other, within its node."""
+        """Number of hops from a chip to the farthest chip in its node."""
         if self.topology != "torus":
             return zero_if_alone(1, self.axes[0])
         each = (
@@ -159,7 +159,7 @@ class Group:
     def roofline(self, dtype="bf16", *, peak_flops=None):
         """Return the Roofline of one chip over its links in this group.
 
-        Raises ValueError if the group has no chip of the table and ``peak_flops`` is missing.
+        Raises ValueError if the group has no Chip and ``peak_flops`` is not given.
 
         >>> group("TPU v5e", 2).roofline("bf16").ridge
         4377.777777777777
@@ -171,7 +171,7 @@ class Group:
         if given is not None:
             return check_number(given, "peak_flops")
         if self.chip is None:
-            raise ValueError(f"{self!r} is of no chip of the table; give peak_flops=")
+            raise ValueError(f"{self!r} has no chip from the table; give peak_flops=")
         return float(self.chip.peak_flops(dtype))
 
     @property
@@ -183,7 +183,7 @@ class Group:
 
     @property
     def form(self):
-        """The topology in a word: "ring", "line", "slice" (several axes), "switch", "all-pairs"."""
+        """The kind of topology: "ring", "line", "slice" (several axes), "switch", "all-pairs"."""
         if self.topology != "torus":
             return self.topology
         if len(self.axes) > 1:
@@ -199,7 +199,7 @@ class Group:
 
 
 def ring(n, bandwidth, *, bidirectional=True, latency=0.0):
-    """n chips, each with a link to the next, the last one to the first; three chips or more.
+    """Return a Group of n chips (at least three) in a ring.
 
     >>> ring(4, 45e9).egress, ring(4, 45e9, bidirectional=False).egress
     (90000000000.0, 45000000000.0)
@@ -208,7 +208,7 @@ def ring(n, bandwidth, *, bidirectional=True, latency=0.0):
 
 
 def line(n, bandwidth, *, latency=0.0):
-    """A ring without its closing link: all that an end chip lacks comes over one link.
+    """Return a Group of n chips in a line; each end chip has one link.
 
     >>> line(4, 45e9).egress
     45000000000.0
@@ -217,7 +217,7 @@ def line(n, bandwidth, *, latency=0.0):
 
 
 def torus(axes, bandwidth, *, bidirectional=True, latency=0.0):
-    """A ring along every axis, all axes at work at once.
+    """Return a Group with a ring along every axis; all axes work at the same time.
 
     >>> torus((16, 16), 45e9).egress
     180000000000.0
@@ -227,7 +227,7 @@ def torus(axes, bandwidth, *, bidirectional=True, latency=0.0):
 
 
 def switch(n, bandwidth, *, latency=0.0, reduces=False):
-    """n chips whose links all lead to a switch; ``bandwidth`` counts all links of a chip.
+    """Return a Group of n chips on a switch; ``bandwidth`` is the total of one chip's links.
 
     >>> switch(8, 450e9).egress
     450000000000.0
@@ -236,9 +236,9 @@ def switch(n, bandwidth, *, latency=0.0, reduces=False):
 
 
 def all_pairs(n, bandwidth, *, latency=0.0):
-    """n chips with a link straight from each to each other, of ``bandwidth`` bytes/s one way.
+    """Return a Group of n chips with a direct link of one-way ``bandwidth`` between any two.
 
-    With fewer chips a chip has fewer links to use:
+    In a smaller group, each chip uses fewer links:
 
     >>> all_pairs(8, 64e9).egress, all_pairs(2, 64e9).egress
     (448000000000.0, 64000000000.0)
@@ -247,23 +247,22 @@ def all_pairs(n, bandwidth, *, latency=0.0):
 
 
 def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
-    """Return the Group of n chips of the table, with the topology that they have there.
+    """Return a Group of n chips from the table, with the topology given there.
 
     Parameters
     ----------
     chip : Chip or name
     n : int or tuple
-        Number of chips in a node, which means all chips unless ``nodes`` is given. For TPUs it is
-        the size of a whole slice, or 2 for two neighbours. A tuple of lengths names a slice, such
-        as (4, 4); a tuple with fewer axes than the torus, such as (16,), takes chips along some
-        axes of the largest slices.
+        Number of chips per node. For TPUs, this is the size of a whole slice, or 2 for two
+        neighbours. A tuple of lengths, such as (4, 4), selects a slice. A tuple with fewer axes
+        than the torus, such as (16,), selects chips along some axes of the largest slices.
     topology : "ring", "line", "switch" or "all-pairs"
-        Only for chips whose topology the table doesn't know; each chip then uses all its links.
-    bidirectional : False to use rings one way only
-    nodes, card : the number of such nodes, and the bytes/s one way of each chip's network card
+        Only for chips without a topology in the table; each chip then uses all its links.
+    bidirectional : False to use rings in one direction only
+    nodes, card : number of nodes (default: 1), and one-way bytes/s of each chip's network card
 
-    The latency is the interconnect's; collectives ignore it without ``with_latency``. Raises
-    ValueError if the table doesn't say how the chips are joined, or has no group of that size.
+    The latency is that of the interconnect; collectives ignore it unless ``with_latency=True``.
+    Raises ValueError if the table has no topology for the chip or no group of that size.
 
     >>> group("TPU v5e", 4), group("H100", 8)
     (Group(4 × TPU v5e, 2x2, egress 90 GB/s), Group(8 × H100 SXM, switch of 8, egress 450 GB/s))
@@ -273,7 +272,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     chip = find_chip(chip)
     interconnect = chip.interconnect
     if interconnect is None:
-        raise ValueError(f"{chip.name} has no links in the table; build a group of your own links")
+        raise ValueError(f"{chip.name} has no links in the table; build a group from your own")
     latency = float(interconnect.latency or 0)
     if not isinstance(bidirectional, BOOLEANS):
         raise ValueError(f"bidirectional={bidirectional!r} must be True or False")
@@ -283,7 +282,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
         )
     elif topology is not None:
         raise ValueError(
-            f"{chip.name} are joined by a {interconnect.topology}; leave topology={topology!r} out"
+            f"{chip.name} has the topology {interconnect.topology}; leave topology={topology!r} out"
         )
     elif interconnect.topology == "torus":
         axes, rings = _place_in_torus(chip, n)
@@ -293,13 +292,13 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     else:
         count = _check_chip_count(n)
         if count > interconnect.largest:
-            place = "a switch" if interconnect.topology == "switch" else "a set of all pairs"
+            place = "a switch" if interconnect.topology == "switch" else "an all-pairs topology"
             raise ValueError(
                 f"{place} joins at most {interconnect.largest} {chip.name}, got n={n}; for more, "
-                "give n for one node, nodes= and card="
+                "give n per node with nodes= and card="
             )
         if not bidirectional:
-            raise ValueError(f"{chip.name} has no rings to use one way; leave bidirectional out")
+            raise ValueError(f"{chip.name} has no rings to make one-way; leave bidirectional out")
         shared = 1 if interconnect.topology == "switch" else interconnect.largest - 1
         made = Group(
             interconnect.topology, (count,), interconnect.total / shared, latency=latency,
@@ -314,15 +313,15 @@ def check_group(group):
     if not isinstance(group, Group):
         raise ValueError(
             f"group must be a Group, got {type(group).__name__}: {group!r}; "
-            'roofkit.group("TPU v5e", 8) gives one'
+            'make one with roofkit.group("TPU v5e", 8)'
         )
 
 
 def _make_group(chip, n, topology, bidirectional):
-    """Return the Group of chips with the caller's topology, since the table has none."""
+    """Return a Group of chips that have no topology in the table, with the caller's topology."""
     width = chip.interconnect.total
     if not bidirectional and topology != "ring":
-        raise ValueError(f"only a ring can be used one way, not topology={topology!r}")
+        raise ValueError(f"only a ring can be one-way, not topology={topology!r}")
     if topology == "ring":
         return replace(ring(n, width / 2, bidirectional=bidirectional), chip=chip)
     if topology == "all-pairs":
@@ -333,14 +332,14 @@ def _make_group(chip, n, topology, bidirectional):
     }
     if not isinstance(topology, str) or topology not in makers:
         raise ValueError(
-            f"{chip.name}: the table does not say how several are joined; say topology='ring', "
+            f"{chip.name}: the table has no topology for several chips; choose topology='ring', "
             f"'line', 'switch' or 'all-pairs', got {topology!r}"
         )
     return replace(makers[topology](), chip=chip)
 
 
 def _place_in_torus(chip, n):
-    """Return the axes of n chips of a torus, and whether each is a ring."""
+    """Return the axes of n chips in a torus, and whether each axis is a ring."""
     interconnect = chip.interconnect
     slices = {tuple(sorted(axes)): axes for axes in interconnect.slices}
     named = ", ".join("x".join(map(str, axes)) for axes in interconnect.slices)
@@ -351,8 +350,8 @@ def _place_in_torus(chip, n):
         found = next((axes for axes in interconnect.slices if math.prod(axes) == count), None)
         if found is None:
             raise ValueError(
-                f"{chip.name} has no slice of n={n} chips; slices are {named}. "
-                "A tuple counts chips along axes of a slice: (16,)"
+                f"{chip.name} has no slice of n={n} chips; its slices are {named}. "
+                "To select chips along some axes of a slice, pass a tuple, such as (16,)"
             )
         return found, interconnect.rings(found)
     lengths = tuple(map(_check_chip_count, n))
@@ -362,7 +361,7 @@ def _place_in_torus(chip, n):
         return lengths, interconnect.rings(lengths)
     if len(lengths) < most and lengths and max(lengths) <= longest:
         return lengths, interconnect.rings(lengths)
-    raise ValueError(f"{chip.name} has no slice with axes {n!r}; slices are {named}")
+    raise ValueError(f"{chip.name} has no slice with axes {n!r}; its slices are {named}")
 
 
 def _check_chip_count(n):
@@ -376,14 +375,14 @@ def _check_axis_length(n, name, ring):
     n = check_whole(n, name)
     if ring and not is_symbolic(n) and np.any(n == 2):
         raise ValueError(
-            f"{name}=2 is no ring: two chips share one link, and a ring needs 3 chips or more; "
+            f"{name}=2 isn't a ring: two chips share one link, and a ring needs at least 3 chips; "
             "use a line"
         )
     return n
 
 
 def zero_if_alone(amount, chips):
-    """Return the amount if there are several chips, and zero if there is only one."""
+    """Return the amount if there are several chips, or zero if there is only one."""
     return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
 
 

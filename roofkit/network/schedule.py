@@ -1,4 +1,4 @@
-"""Simulate chips that send each other pieces of an array, and count the bytes on every link."""
+"""Simulate chips that exchange pieces of an array, and count the bytes on every link."""
 
 import math
 from collections import Counter
@@ -11,22 +11,22 @@ from roofkit.network.groups import Group
 
 
 class Fabric:
-    """The chips and links of a group, to write an all-gather for; counts bytes on each link.
+    """A simulation of a group's chips and links, for trying out schedules of an all-gather.
 
     Parameters
     ----------
-    group : a Group of one node whose chips are joined directly, not by a switch
-    size : bytes of the whole array; chip i starts with piece i, a share of size / n
+    group : a Group with a single node and direct links between chips instead of a switch
+    size : bytes of the whole array; chip i starts with piece i, which has size / n bytes
 
-    Chips are numbered from 0 in the order of ``np.ndindex(*group.axes)``: in a 2 x 4 grid chip 4 is
-    below chip 0. The two directions of a link count separately. ``send`` puts a piece on a link,
-    and ``step`` lets everything sent arrive.
+    Chips are numbered from 0 in the order of ``np.ndindex(*group.axes)``: in a 2 x 4 grid, chip 4
+    is below chip 0. The two directions of a link are counted separately. ``send`` puts a piece on a
+    link, and ``step`` delivers all pieces that were sent.
 
-    Raises ValueError for a send of a piece that the chip does not have yet, over a link that does
-    not exist, or repeated within a step.
+    Raises ValueError if a chip sends a piece that it does not have yet, uses a link that does not
+    exist, or sends the same piece over a link twice in a step.
 
-    In this example each chip passes on the last piece it received around the ring, so that n - 1
-    pieces go over every link.
+    In this example, each chip forwards its latest piece around the ring until every link has
+    carried n - 1 pieces.
 
     >>> from roofkit.network import group
     >>> fabric = Fabric(group("TPU v5e", 8), size=8e6)
@@ -45,7 +45,7 @@ class Fabric:
         self._group, self._links = group, _list_links(group)
         size = check_number(size, "size")
         if isinstance(size, np.ndarray) or is_symbolic(size):
-            raise ValueError(f"a Fabric takes one number of bytes for size, got {size!r}")
+            raise ValueError(f"a Fabric needs a single number of bytes as size, got {size!r}")
         self._piece = size / group.n
         self._holds = [{chip} for chip in range(group.n)]
         self._carried = Counter()
@@ -59,24 +59,24 @@ class Fabric:
 
     @property
     def n(self):
-        """The number of chips."""
+        """Number of chips."""
         return self._group.n
 
     @property
     def group(self):
-        """The Group that was given."""
+        """The simulated Group."""
         return self._group
 
     @property
     def links(self):
-        """All links as a tuple of (source, target), with each direction separate."""
+        """All links, as a tuple of (source, target) pairs, one for each direction."""
         return self._links
 
     @property
     def ring(self):
-        """All chips, ordered so each is joined to the next, and the last to the first.
+        """All chips in an order that links each chip to the next, and the last to the first.
 
-        Raises ValueError if this class knows none: for a line, and for a grid with odd lengths.
+        Raises ValueError if no such order is known: for a line, or a grid with odd lengths.
 
         >>> from roofkit.network import group
         >>> Fabric(group("TPU v5e", 8)).ring
@@ -86,48 +86,48 @@ class Fabric:
         numbers = np.arange(self.n).reshape(axes or 1)
         if len(axes) == 2:
             numbers = numbers if axes[1] % 2 == 0 else numbers.T
-            # The ring goes along the first row, then back column by column, down and up in turn.
+            # Follow the first row, then return column by column, alternating down and up.
             columns = numbers[1:, ::-1].T.copy()
             columns[1::2] = columns[1::2, ::-1]
             numbers = np.concatenate([numbers[0], columns.ravel()])
         found = tuple(numbers.ravel().tolist())
         if not set(zip(found, (*found[1:], found[0]), strict=True)) <= set(self._links):
-            raise ValueError(f"no ring through the chips of a {self._group.shape} is known here")
+            raise ValueError(f"a {self._group.shape} has no known ring through all its chips")
         return found
 
     @property
     def carried(self):
-        """Bytes that each link has carried: {(source, target): bytes}."""
+        """Bytes sent over each link so far: {(source, target): bytes}."""
         return {link: self._carried[link] * self._piece for link in self._links}
 
     @property
     def busiest(self):
-        """Bytes over the link that carried the most, one way."""
+        """Bytes over the busiest link, in one direction."""
         return max(self.carried.values(), default=0.0)
 
     @property
     def steps(self):
-        """How many steps have ended."""
+        """Number of completed steps."""
         return self._steps
 
     @property
     def sent(self):
-        """How many pieces were sent over all links."""
+        """Number of pieces sent over all links together."""
         return self._carried.total()
 
     @property
     def repeats(self):
-        """How many pieces arrived at a chip that already had them."""
+        """Number of pieces that arrived at a chip that already had them."""
         return self._repeats
 
     @property
     def waiting(self):
-        """How many pieces were sent in the current step and have not arrived."""
+        """Number of pieces sent in the current step that have not arrived yet."""
         return len(self._sent)
 
     @property
     def lacking(self):
-        """The pieces that chips still lack, {chip: pieces}; empty once the gather is complete."""
+        """Missing pieces by chip, {chip: pieces}; empty when the gather is complete."""
         every = range(self.n)
         return {
             chip: [piece for piece in every if piece not in held]
@@ -136,11 +136,11 @@ class Fabric:
         }
 
     def neighbours(self, chip):
-        """Return the chips that a chip has a link to."""
+        """Return the chips that a chip is linked to."""
         return tuple(target for source, target in self._links if source == chip)
 
     def holds(self, chip, piece):
-        """Return whether a chip has a piece; pieces sent in this step have not arrived yet."""
+        """Return whether a chip has a piece, ignoring pieces sent in the current step."""
         return piece in self._holds[self._check_number(chip, "chip")]
 
     def send(self, source, target, piece):
@@ -150,33 +150,33 @@ class Fabric:
         if (source, target) not in self._links:
             joined = ", ".join(map(str, self.neighbours(source))) or "none"
             raise ValueError(
-                f"no link leads from chip {source} to chip {target}; its neighbours: {joined}"
+                f"there's no link from chip {source} to chip {target}; its neighbours: {joined}"
             )
         if piece not in self._holds[source]:
             coming = any((source, piece) == sent[1:] for sent in self._sent)
             late = ": it arrives when this step ends" if coming else ""
             raise ValueError(
-                f"chip {source} does not hold piece {piece} in step {self._steps + 1}{late}; "
-                "send what it holds"
+                f"chip {source} does not have piece {piece} in step {self._steps + 1}{late}; "
+                "send a piece that it has"
             )
         if (source, target, piece) in self._sent:
             raise ValueError(
-                f"piece {piece} is on the link from chip {source} to chip {target} already; "
-                "end the step to let it arrive"
+                f"piece {piece} is already on the link from chip {source} to chip {target}; "
+                "end the step to deliver it"
             )
         self._carried[source, target] += 1
         self._sent[source, target, piece] = None
 
     def step(self):
-        """End the step; every piece sent has then arrived.
+        """End the step and deliver all pieces that were sent.
 
-        Raises ValueError after more steps without a send than there are chips, since a loop that
-        waits for a piece that nobody sends would never end.
+        Raises ValueError if there are more steps in a row without a send than there are chips,
+        because a loop waiting for a piece that no chip sends would never end.
         """
         self._idle = 0 if self._sent else self._idle + 1
         if self._idle > self.n:
             raise ValueError(
-                f"nothing was sent in the last {self._idle} steps; send pieces before the step ends"
+                f"nothing was sent in the last {self._idle} steps; send pieces before ending a step"
             )
         for _, target, piece in self._sent:
             self._repeats += piece in self._holds[target]
@@ -191,10 +191,10 @@ class Fabric:
 
 
 def least_gather_bytes(size, group):
-    """Return the least bytes over the busiest link of an all-gather in whole pieces of size / n.
+    """Return the minimum bytes over the busiest link of an all-gather of whole pieces (size / n).
 
-    The n - 1 pieces that the chip with the fewest links lacks must arrive over its links, so one of
-    them carries ceil((n - 1) / links). Raises ValueError as Fabric does.
+    The chip with the fewest links receives n - 1 pieces over them, so one of its links carries at
+    least ceil((n - 1) / links) pieces. Raises ValueError for the same groups as Fabric.
 
     >>> from roofkit.network import group, ring
     >>> least_gather_bytes(4e6, ring(4, 45e9)), least_gather_bytes(8e6, group("TPU v5e", 8))
@@ -209,7 +209,7 @@ def _list_links(group):
 
     if not isinstance(group, Group) or group.topology == "switch" or group.card is not None:
         raise ValueError(
-            f"{group!r} has no links from chip to chip; take a ring, line, torus or all pairs"
+            f"{group!r} has no direct links between chips; use a ring, line, torus or all_pairs"
         )
     if any(is_symbolic(length) or isinstance(length, np.ndarray) for length in group.axes):
         raise ValueError(f"axes={group.axes!r} must be whole numbers here")

@@ -1,4 +1,4 @@
-"""A matmul split over the chips of a group, and how wide it must be to be worth it."""
+"""Matmuls split over the chips of a group, and the minimum width for which splitting pays off."""
 
 import functools
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 
 @dataclass(frozen=True, slots=True)
 class ShardedMatmul:
-    """A matmul split over several chips, as one of them sees it.
+    """One chip's part of a matmul that is split over several chips.
 
     ``local`` is its Cost over the chip's memory, and ``transfer`` the Transfer over its links, or
     None if nothing is sent.
@@ -37,14 +37,14 @@ class ShardedMatmul:
 
     @property
     def link(self):
-        """The Cost over the chip's links, which has a separate intensity."""
+        """The Cost over the chip's links, with the same FLOPs as ``local``."""
         return Cost(self.local.flops, 0 if self.transfer is None else self.transfer.bytes)
 
     def estimate(self, roof):
-        """The Estimate over the memory and over the links together.
+        """Return the Estimate over memory and links together.
 
         Its bound is "compute", "memory", "link" or, between nodes, "network". Raises ValueError
-        for anything but a Roofline over the memory.
+        unless ``roof`` is a Roofline with memory as its channel.
 
         >>> import roofkit as rk
         >>> v5e = rk.chip("TPU v5e")
@@ -54,8 +54,8 @@ class ShardedMatmul:
         """
         if not isinstance(roof, Roofline) or roof.channel != "memory":
             raise ValueError(
-                f"roof must be a Roofline over the memory, got {roof!r}; the links are the "
-                'group\'s: estimate(chip.roofline("bf16"))'
+                f"roof must be a Roofline over memory, got {roof!r}; the links are already part "
+                'of the group: estimate(chip.roofline("bf16"))'
             )
         over_memory = roof.estimate(self.local)
         times = self.transfer.times if self.transfer else {}
@@ -65,8 +65,8 @@ class ShardedMatmul:
         )
 
 
-# For each dimension to split: the possible collectives, the default first, and the array that each
-# one moves.
+# For each dimension to split: the possible collectives (default first), and the array that each
+# moves.
 COLLECTIVES = {
     "D": {"all-reduce": (all_reduce, "Z"), "reduce-scatter": (reduce_scatter, "Z")},
     "B": {"none": None, "all-gather Y": (all_gather, "Y"), "all-gather Z": (all_gather, "Z")},
@@ -78,24 +78,24 @@ def sharded_matmul(
     B, D, F, group, *, along="D", collective=None, exact=True, with_latency=False,
     in_network=None, dtype="bf16", weight_dtype=None, out_dtype=None,
 ):  # fmt: skip
-    """X[B, D] · Y[D, F] -> Z[B, F] on a group, each chip doing 1/n of the multiplications.
+    """Return the ShardedMatmul of X[B, D] · Y[D, F] -> Z[B, F], split evenly over a group.
 
-    ``along`` is the dimension to split, and ``collective`` the communication that follows:
+    ``along`` is the dimension to split, and ``collective`` the communication that it requires:
 
-    - "D": each chip has X[B, D/n] and Y[D/n, F] and gets partial sums of the whole Z. "all-reduce"
-      (the default) leaves Z on every chip, "reduce-scatter" 1/n of it. Sums travel in out_dtype;
-      adding them up, fewer than BF FLOPs a chip, is not counted.
-    - "B": each chip has X[B/n, D], all of Y, and gets Z[B/n, F]; "none" (the default) travels.
-      "all-gather Y" is for weights that are stored split, "all-gather Z" for results that every
-      chip needs.
-    - "F": each chip has all of X, Y[D, F/n], and gets Z[B, F/n]; "none" (the default) travels.
-      "all-gather X" is for inputs that arrive split, "all-gather Z" as above.
+    - "D": each chip has X[B, D/n] and Y[D/n, F] and computes partial sums of the whole Z.
+      "all-reduce" (the default) leaves Z on every chip, "reduce-scatter" 1/n of it. Sums are sent
+      in out_dtype. The additions, fewer than BF FLOPs per chip, are not counted.
+    - "B": each chip has X[B/n, D] and the whole Y, and computes Z[B/n, F]. By default, the chips
+      send nothing ("none"). Use "all-gather Y" if weights are stored split, and "all-gather Z" if
+      every chip needs the whole result.
+    - "F": each chip has the whole X and Y[D, F/n], and computes Z[B, F/n]. The default is "none".
+      Use "all-gather X" if inputs arrive split, and "all-gather Z" as above.
 
-    Memory moves each chip's operands and results once; a collective's reads and writes there are
-    not counted. Split along D, each chip's critical batch is ``critical_batch(roof, D / n, F)``.
-    ``exact``, ``with_latency`` and ``in_network`` go to the collective.
+    Each chip moves its operands and results through memory once; memory traffic of collectives is
+    not counted. When split along D, the critical batch is ``critical_batch(roof, D / n, F)``.
+    ``exact``, ``with_latency`` and ``in_network`` are passed to the collective.
 
-    Returns a ShardedMatmul. Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
+    Source: "How to Scale Your Model", chapter 1 (along D) and chapter 3.
 
     >>> import roofkit as rk
     >>> half = sharded_matmul(B=128, D=1024, F=4096, group=rk.group("TPU v5e", 2))
@@ -127,17 +127,17 @@ def critical_width(
     group, dtype="bf16", *, collective="all-reduce", exact=True, in_network=None, out_dtype=None,
     peak_flops=None,
 ):  # fmt: skip
-    """Return the width D above which a matmul split along D is bound by compute, not by links.
+    """Return the width D above which a matmul split along D is compute-bound instead of link-bound.
 
-    T_math = 2BDF / nC falls with n; T_comms = f(n) · s · BF / W hardly does, where f V are the
-    bytes of the ``collective`` ("all-reduce" or "reduce-scatter"), s the bytes of an element of
-    out_dtype and W the group's egress. So D = n f(n) · s/2 · C/W, for any B and F: for an
-    all-reduce in bf16 that is 2 (n-1) C/W, or n C/W where a switch adds up (``in_network``, as
-    all_reduce has it). A single chip has width 0.
+    T_math = 2BDF / nC falls with n, but T_comms = f(n) · s · BF / W barely changes. Here the
+    ``collective`` ("all-reduce" or "reduce-scatter") moves f V bytes, s is the number of bytes per
+    element of out_dtype, and W the group's egress. So D = n f(n) · s/2 · C/W for any B and F. For
+    an all-reduce in bf16, this is 2 (n-1) C/W, or n C/W if the switch sums the arrays (see
+    ``in_network`` of all_reduce). The width of a single chip is 0.
 
     ``dtype`` selects the peak C of the group's chip, and the format of the sums unless out_dtype is
-    given; ``peak_flops`` replaces the chip's peak. The latency of hops, which does depend on B and
-    F, is left out. Raises ValueError if there is no peak.
+    given. ``peak_flops`` overrides the chip's peak. Hop latency, which does depend on B and F, is
+    ignored. Raises ValueError if no peak is known.
 
     Source: "How to Scale Your Model", chapter 1, for two chips.
 
@@ -153,9 +153,9 @@ def critical_width(
 
 
 def most_chips(chip, D, dtype="bf16", **how):
-    """Return the most chips of one node or slice that a matmul of width D can be split over.
+    """Return the largest number of chips for which splitting a matmul of width D pays off.
 
-    This is the largest group of the table whose ``critical_width`` is at most D, or 1. ``how`` is
+    This is the largest node or slice with a ``critical_width`` of at most D, or 1. ``how`` is
     passed to critical_width.
 
     >>> most_chips("TPU v5e", 8192), most_chips("TPU v5e", 8756), most_chips("H100", 8192)
@@ -171,7 +171,7 @@ def most_chips(chip, D, dtype="bf16", **how):
 
 
 def group_sizes(chip):
-    """List, in increasing order, how many of these chips can work together in one node or slice.
+    """List the possible numbers of chips per node or slice, in increasing order.
 
     >>> group_sizes(find_chip("TPU v5e"))
     [1, 2, 4, 8, 16, 32, 64, 128, 256]
@@ -185,17 +185,17 @@ def group_sizes(chip):
 
 
 def _choose_collective(along, collective, in_network):
-    """Return the collective and the array that it moves, or None where nothing moves."""
+    """Return the collective and the array that it moves, or None if nothing moves."""
     known = COLLECTIVES[along]
     if collective is None:
         collective = next(iter(known))
     if not isinstance(collective, str) or collective not in known:
         raise ValueError(
-            f"collective={collective!r} is not one for a matmul split along {along}; "
+            f"collective={collective!r} does not suit a matmul split along {along}; "
             f"use one of {', '.join(known)}"
         )
     if collective == "all-reduce":
         return functools.partial(all_reduce, in_network=in_network), "Z"
     if in_network:
-        raise ValueError(f"in_network=True is for an all-reduce, not for collective={collective!r}")
+        raise ValueError(f"in_network=True needs an all-reduce, not collective={collective!r}")
     return known[collective]

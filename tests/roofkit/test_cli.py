@@ -132,7 +132,7 @@ def test_llm_takes_ends_nodes_and_another_pass():
     )
     assert answer["forward"] == served.forward(1, 5, 1000).rows
     assert answer["totals"]["generation_seconds"] == served.generate().time
-    assert "--tensor 3 does not fill --nodes 2 alike" in ask(
+    assert "--nodes 2 must divide --tensor 3" in ask(
         "llm", "llama-2-70b", "--chip", "h100", "--tensor", 3, "--nodes", 2, code=2
     )
 
@@ -216,9 +216,9 @@ def test_a_load_is_answered_with_replicas_and_a_price():
 @cases(
     ("options", "said"),
     [
-        (["--batch", "1,x"], "'1,x' must be a number, or several as in 1,8,64"),
-        (["--prompt", "1,2", "--new", 5], "are of one batch and one prompt"),
-        (["--per-token", 1, "--batch", 8], "no --batch, which is what this finds"),
+        (["--batch", "1,x"], "'1,x' must be a number or a list such as 1,8,64"),
+        (["--prompt", "1,2", "--new", 5], "need a single batch and prompt"),
+        (["--per-token", 1, "--batch", 8], "no --batch: this finds the batch"),
         (["--price", 1, "--prompt", "8,9"], "give one --prompt"),
     ],
 )

@@ -178,12 +178,12 @@ def test_the_peak_is_that_of_the_wider_operand(weights, activations, kv, linear,
         ({"weights": "int8", "activations": "fp8"}, "no unit multiplies fp8 by int8"),
         ({"weights": "fp16", "activations": "bf16"}, "no unit multiplies bf16 by fp16"),
         ({"weights": "int3"}, "weights='int3' is not known"),
-        ({"scales": -1}, "scales=-1 must be how many weights share a scale"),
-        ({"scales": (0, "fp8")}, "scales=(0, 'fp8') must be how many weights share a scale"),
+        ({"scales": -1}, "scales=-1 must be the number of weights per scale"),
+        ({"scales": (0, "fp8")}, "scales=(0, 'fp8') must be the number of weights per scale"),
         ({"scales": (32, "int3")}, "the dtype of scales='int3' is not known"),
-        ({"weights": "mxfp4"}, 'say weights="fp4", scales=(32, "fp8")'),
-        ({"experts": "NVFP4"}, 'say experts="fp4", expert_scales=(16, "fp8")'),
-        ({"weights": "awq"}, 'say weights="int4", scales=128'),
+        ({"weights": "mxfp4"}, 'use weights="fp4", scales=(32, "fp8")'),
+        ({"experts": "NVFP4"}, 'use experts="fp4", expert_scales=(16, "fp8")'),
+        ({"weights": "awq"}, 'use weights="int4", scales=128'),
     ],
 )
 def test_formats_that_cannot_be_are_refused(formats, message):
@@ -203,11 +203,11 @@ def test_formats_that_cannot_be_are_refused(formats, message):
         ({"tensor": 0}, {}, "tensor=0 must be a whole number of at least 1"),
         ({"tensor": 3}, {}, "32 query heads cannot be split among 3 chips"),
         ({"tensor": 32}, {}, "a switch joins at most"),
-        ({"tensor": 2}, {"tensor": "ring"}, "joined by a switch; leave tensor='ring' out"),
+        ({"tensor": 2}, {"tensor": "ring"}, "has the topology switch; leave tensor='ring' out"),
         (
             {"tensor": 2},
             {"tensor": rk.group("H100", 4)},
-            "tensor of the Links is a group of 4 chips, but it has to join 2",
+            "tensor of Links is a group of 4 chips, but it must join 2",
         ),
         ({"kv_heads": "both"}, {}, 'kv_heads=\'both\' must be "replicated" or "split"'),
         ({"pipeline": 33}, {}, "32 layers cannot be spread over 33 stages"),
@@ -228,16 +228,16 @@ def test_splits_and_links_that_cannot_be_are_refused(ways, links, message):
     [
         ({"attention": "fast"}, 'attention=\'fast\' must be "flash" or "unfused"'),
         ({"convention": "mine"}, "convention='mine' is not known; use roofkit, llm-viewer"),
-        ({"tp": 8}, "tp=8 is no option of LLM.on; say split=rk.models.Split(tensor=8)"),
-        ({"weight": "fp8"}, "say precision=rk.models.Precision(weights='fp8')"),
+        ({"tp": 8}, "tp=8 isn't an option of LLM.on; use split=rk.models.Split(tensor=8)"),
+        ({"weight": "fp8"}, "use precision=rk.models.Precision(weights='fp8')"),
         ({"expert": "ring"}, "Split(expert='ring') or links=rk.models.Links(expert='ring')"),
-        ({"xyz": 1}, "there are precision, split, links, fused"),
-        ({"precision": "int4"}, 'say precision=rk.models.Precision(weights="int4")'),
-        ({"split": 8}, "split=8 must be a Split: say split=rk.models.Split(tensor=8)"),
+        ({"xyz": 1}, "the options are precision, split, links, fused"),
+        ({"precision": "int4"}, 'such as precision=rk.models.Precision(weights="int4")'),
+        ({"split": 8}, "split=8 must be a Split, such as split=rk.models.Split(tensor=8)"),
         ({"fused": 1}, "fused=1 must be True or False"),
         ({"calibration": "H100"}, "calibration='H100' must predict times"),
-        ({"calibration": calibrate("H100")}, "calibration is of H100 SXM"),
-        ({"fused": True, "convention": "llm-viewer"}, "counts without fusion"),
+        ({"calibration": calibrate("H100")}, "calibration is for H100 SXM"),
+        ({"fused": True, "convention": "llm-viewer"}, "needs fused=False"),
         ({"on_chip": 0}, "on_chip must be finite and above 0"),
     ],
 )
@@ -290,7 +290,7 @@ def test_a_chip_without_links_says_so_and_takes_a_group_of_yours():
     joined = rk.network.switch(2, 1e9)
     served = LLAMA.on(lonely, split=Split(tensor=2), links=Links(tensor=joined))
     assert served.decode()["attn_all_reduce"].bound == "link"
-    with pytest.raises(ValueError, match="the table does not say how several are joined"):
+    with pytest.raises(ValueError, match="the table has no topology for several chips"):
         LLAMA.on("L40", split=Split(tensor=2))
     served = LLAMA.on("L40", split=Split(tensor=2), links=Links(tensor="switch"))
     assert served.decode()["attn_all_reduce"].link > 0
@@ -318,7 +318,7 @@ TINY = {
 
 @cases("field", sorted(TINY.keys() - {"model_type", "num_key_value_heads"}))
 def test_a_config_that_lacks_a_field_says_which(field):
-    with pytest.raises(ValueError, match=f"the config has no '{field}'"):
+    with pytest.raises(ValueError, match=f"the config lacks '{field}'"):
         rk.llm({key: value for key, value in TINY.items() if key != field})
 
 
@@ -482,7 +482,7 @@ def test_a_layer_is_found_by_name_and_missing_ones_are_named():
     table = LLAMA.on("H100").decode()
     assert table["qkv_proj"] is table[1]
     with pytest.raises(
-        ValueError, match="no layer is named 'qproj'; there are embedding, qkv_proj"
+        ValueError, match="no layer is named 'qproj'; the layers are embedding, qkv_proj"
     ):
         table["qproj"]
 

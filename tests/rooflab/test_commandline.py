@@ -42,7 +42,7 @@ def test_predict_answers_by_timings_of_the_gpu():
 
 def test_predict_is_of_one_batch():
     text = ask("predict", "llama-2-7b", "--chip", "a100-80", "--batch", "1,2", code=2)
-    assert "predictions, --new and --cached are of one batch" in text
+    assert "predictions, --new and --cached need a single batch" in text
 
 
 @pytest.fixture(scope="module")

@@ -408,5 +408,5 @@ def test_a_figure_of_another_form_has_no_coefficients(monkeypatch):
     monkeypatch.setattr(
         picture_terms, "FUNCTIONS", picture_terms.FUNCTIONS | {"flops": ("rows", "pairs")}
     )
-    with pytest.raises(ValueError, match="qkv_proj: its flops are no sum of rows, pairs"):
+    with pytest.raises(ValueError, match="qkv_proj: its flops are not a sum of rows, pairs"):
         picture_terms.picture_terms(rk.llm("Llama-2-7B"))

@@ -243,7 +243,7 @@ class CNN:
         dense = [place for place, layer in enumerate(self.layers) if isinstance(layer, Dense)]
         if not dense:
             raise ValueError(
-                f"{self.name} has no fully connected layer to put global pooling before"
+                f"{self.name} has no fully connected layer for global pooling to replace"
             )
         body = self.layers[: dense[0]]
         if body and isinstance(body[-1], GlobalPool):

@@ -122,18 +122,18 @@ def _join_chips(link, chip, chips, name):
     known = chip.interconnect and chip.interconnect.topology
     if isinstance(link, str) and known:
         raise ValueError(
-            f"{chip.name} are joined by a {known}; leave {name}={link!r} out of the Links"
+            f"{chip.name} has the topology {known}; leave {name}={link!r} out of Links"
         )
     if link is None and chip.interconnect and not known:
         raise ValueError(
-            f"{chip.name}: the table does not say how several are joined; name a topology, such as "
+            f"{chip.name}: the table has no topology for several chips; choose one, such as "
             f'links=rk.models.Links({name}="switch")'
         )
     if not isinstance(link, Group):
         link = group(chip, chips, topology=link)
     if link.n != chips:
         raise ValueError(
-            f"{name} of the Links is a group of {link.n} chips, but it has to join {chips}; use a "
+            f"{name} of Links is a group of {link.n} chips, but it must join {chips}; use a "
             f"group of {chips}"
         )
     return link
@@ -162,9 +162,9 @@ def _stage_rate(split, links, chip):
         _join_chips(joined, chip, needed, "pipeline")
     elif _most_chips(joined, chip) < needed:
         raise ValueError(
-            f"{split.pipeline} stages of {split.tensor} chips need {needed} {chip.name}, but no "
-            "link for so many is known; give links=rk.models.Links(pipeline=…): a Group of all of "
-            "them, or the bytes/s one way from a chip to its counterpart in the next stage"
+            f"{split.pipeline} stages of {split.tensor} chips need {needed} {chip.name}, but the "
+            "table cannot link so many; give links=rk.models.Links(pipeline=…): a Group of all the "
+            "chips, or the one-way bytes/s from a chip to its counterpart in the next stage"
         )
     if not isinstance(joined, Group):
         joined = group(chip, 2, topology=joined)

@@ -41,7 +41,7 @@ class ConfigFields:
     def __getitem__(self, field):
         value = self.size(field, least=1)
         if value is None:
-            raise ValueError(f"{self.name}: the config has no {field!r}, which its costs need")
+            raise ValueError(f"{self.name}: the config lacks {field!r}, which its costs depend on")
         return value
 
     def get(self, field, default=None):
@@ -87,7 +87,7 @@ class ConfigFields:
     def activation(self, field, default):
         function = self.get(field, default)
         if not isinstance(function, str) or function not in ACTIVATIONS:
-            self.refuse(field, function, f"known are {', '.join(ACTIVATIONS)}")
+            self.refuse(field, function, f"known functions are {', '.join(ACTIVATIONS)}")
         return ACTIVATIONS[function]
 
     def ignore(self, *names):

@@ -135,7 +135,7 @@ def _read_config(path):
     except ValueError as error:
         raise ValueError(f"{path} is not valid JSON: {error}") from None
     if not isinstance(config, Mapping):
-        raise ValueError(f"{path} must hold a JSON object, got {type(config).__name__}")
+        raise ValueError(f"{path} must contain a JSON object, got {type(config).__name__}")
     return from_config(config, source=str(path))
 
 
@@ -165,12 +165,12 @@ def from_config(config, name=None, *, source="given by the user"):
         inner = inner.get("model_type") if isinstance(inner, Mapping) else None
         missing = [UNSUPPORTED.get(str(kind).removesuffix("_text")) for kind in (family, inner)]
         if any(missing):
-            why = f": this package does not count {missing[0] or missing[1]}"
+            why = f": roofkit cannot count {missing[0] or missing[1]}"
         elif inner:
-            advice = "and can be given alone" if inner in FAMILIES else "which is not either"
-            why = f'. Its "text_config" is of model_type={inner!r}, {advice}'
+            advice = "can be used alone" if inner in FAMILIES else "is not modelled either"
+            why = f'. Its "text_config" has model_type={inner!r}, which {advice}'
         else:
-            why = ". A model of the same shape as one of them can borrow its model_type"
+            why = ". If the model has the same structure as one of these, use that model_type"
         raise ValueError(
             f"{name}: model_type={config.get('model_type')!r} is not modelled"
             + ("" if any(missing) else f"; known: {', '.join((*FAMILIES, *VISION_FAMILIES))}")

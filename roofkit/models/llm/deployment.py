@@ -110,7 +110,7 @@ class Deployment:
         if self.fused is not None and not isinstance(self.fused, bool):
             raise ValueError(f"fused={self.fused!r} must be True or False")
         if self.fused and departures:
-            raise ValueError(f"convention={self.convention!r} counts without fusion: fused=False")
+            raise ValueError(f"convention={self.convention!r} needs fused=False")
         if self.attention not in ("flash", "unfused"):
             raise ValueError(f'attention={self.attention!r} must be "flash" or "unfused"')
         if not isinstance(self.unconfirmed, bool):
@@ -143,12 +143,12 @@ class Deployment:
             return
         if not isinstance(self.calibration, TimePredictor):
             raise ValueError(
-                f"calibration={self.calibration!r} must predict times; use one such as "
+                f"calibration={self.calibration!r} must predict times, such as "
                 'rooflab.machine.calibrate("H100")'
             )
         chip = getattr(self.calibration, "chip", self.chip)
         if chip != self.chip:
-            raise ValueError(f"calibration is of {chip.name}, but the model is on another chip")
+            raise ValueError(f"calibration is for {chip.name}, but the model is on another chip")
 
     def __repr__(self):
         usual = {field.name: field.default for field in fields(self)}
@@ -298,7 +298,7 @@ class Deployment:
         at_once = None if chunk is None else check_lengths(chunk=chunk)[0]
         reserve = check_number(reserve, "reserve", above=False)
         if np.ndim(reserve):
-            raise ValueError(f"reserve must be one number, got an array of {np.size(reserve)}")
+            raise ValueError(f"reserve must be one number, got {np.size(reserve)} in an array")
         return count_memory(self._passes, batch, prompt, output, at_once, reserve)
 
     def on_chip_needed(self, context):
@@ -341,7 +341,7 @@ def refuse_option(name, value):
     exact = [spelling] if spelling in calls else []
     near = exact or difflib.get_close_matches(spelling, calls, cutoff=0.6)
     if near:
-        advice = f"say {' or '.join(calls[option] for option in near)}"
+        advice = f"use {' or '.join(calls[option] for option in near)}"
     else:
-        advice = f"there are {', '.join(options)}"
-    raise ValueError(f"{name}={value!r} is no option of LLM.on; {advice}")
+        advice = f"the options are {', '.join(options)}"
+    raise ValueError(f"{name}={value!r} isn't an option of LLM.on; {advice}")

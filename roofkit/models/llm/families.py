@@ -38,7 +38,7 @@ def _read_windows(fields, sliding=None):
         return {}
     if types is not None:
         if len(types) != layers or set(types) - {"sliding_attention", "full_attention"}:
-            fields.refuse("layer_types", types, f"{layers} of sliding_attention or full_attention")
+            fields.refuse("layer_types", types, f"needs {layers} sliding_attention/full_attention")
         windowed = types.count("sliding_attention")
     else:
         windowed = sum(map(sliding, range(layers))) if sliding else layers
@@ -242,7 +242,7 @@ def _cohere(fields):
 
 def _starcoder2(fields):
     biases = fields.flag("use_bias", True)
-    fields.expect("norm_type", "layer_norm", why="a layer norm")
+    fields.expect("norm_type", "layer_norm", why="norms are layer norms")
     fields.ignore("mlp_type")
     return _make_llm(
         fields, needs=["num_key_value_heads"], activation="gelu_pytorch_tanh", tied=True,
@@ -272,7 +272,7 @@ def _falcon(fields):
 
 def _opt(fields):
     hidden = fields["hidden_size"]
-    fields.expect("word_embed_proj_dim", hidden, why="hidden_size expected")
+    fields.expect("word_embed_proj_dim", hidden, why="it must equal hidden_size")
     fields.expect("do_layer_norm_before", True, why="norms come before their layers")
     fields.expect("layer_norm_elementwise_affine", True, why="norms have parameters")
     fields.expect("_remove_final_layer_norm", False, why="a norm comes before lm_head")
@@ -290,7 +290,7 @@ def _opt(fields):
 
 def _gpt2(fields):
     hidden = fields["n_embd"]
-    fields.expect("add_cross_attention", False, why="a decoder alone")
+    fields.expect("add_cross_attention", False, why="the model has no encoder")
     fields.ignore("n_ctx", "scale_attn_by_inverse_layer_idx", "reorder_and_upcast_attn")
     return LLM(
         fields.name, hidden, fields["n_layer"], fields["n_head"], fields["vocab_size"],

@@ -25,7 +25,7 @@ def check_options(value, kind, name, example):
         return kind()
     if not isinstance(value, kind):
         raise ValueError(
-            f"{name}={value!r} must be a {kind.__name__}: say "
+            f"{name}={value!r} must be a {kind.__name__}, such as "
             f"{name}=rk.models.{kind.__name__}({example})"
         )
     return value

@@ -150,7 +150,7 @@ def _fit_widths(field, figures_of, plain, wider, functions):
             total = total + PLAIN_WIDTHS[0] * increase
             terms[name] = _fit_lengths(increase, field, functions, plain.name)
     if not _is_same(total, base):
-        raise ValueError(f"{plain.name}: its bytes {field} are no sum of multiples of the widths")
+        raise ValueError(f"{plain.name}: its bytes {field} are not a sum of multiples of widths")
     return {name: coefficients for name, coefficients in terms.items() if coefficients}
 
 
@@ -173,7 +173,7 @@ def _fit_lengths(figures, field, functions, name):
     }  # fmt: skip
     fitted = sum(value * known[function] for function, value in coefficients.items())
     if not _is_same(fitted, figures):
-        raise ValueError(f"{name}: its {field} are no sum of {', '.join(known)}")
+        raise ValueError(f"{name}: its {field} are not a sum of {', '.join(known)}")
     return coefficients
 
 

@@ -162,9 +162,9 @@ def settle_precision(given, model, peaks, *, one_format=False):
     precision = _fill_in_formats(peaks, formats)
     if model.tied and precision.embedding != precision.lm_head:
         raise ValueError(
-            f"{model.name}: its embedding and lm_head are one matrix, which cannot be "
-            f"{precision.embedding} and {precision.lm_head} at once; give only one of them, or the "
-            "same format for both"
+            f"{model.name}: its embedding and lm_head share a matrix, which cannot be both "
+            f"{precision.embedding} and {precision.lm_head}; give only one of them, or the same "
+            "format for both"
         )
     return precision
 
@@ -224,7 +224,7 @@ def read_format(dtype, name):
         else:
             advice = " (scales are not counted here)"
         raise ValueError(
-            f'{name}={dtype!r} is a format with its scales: say {name}="{plain}"{advice}'
+            f'{name}={dtype!r} includes the format of scales; use {name}="{plain}"{advice}'
         )
     return read_dtype(dtype, name)
 
@@ -237,8 +237,8 @@ def scale_bytes(scales, name):
     group = pair[0] if len(pair) == 2 else None
     if isinstance(group, bool) or not isinstance(group, int) or group < 1:
         raise ValueError(
-            f"{name}={scales!r} must be how many weights share a scale, such as 128, or that and "
-            'its dtype, as in (32, "fp8")'
+            f"{name}={scales!r} must be the number of weights per scale, such as 128, or that "
+            'number and the dtype of scales, as in (32, "fp8")'
         )
     return itemsize(pair[1], f"the dtype of {name}") / group
 

@@ -36,7 +36,7 @@ def read_stored_formats(fields):
     read = METHOD_READERS.get(method) if isinstance(method, str) else None
     if read is None:
         known = ", ".join(METHOD_READERS)
-        why = f"methods known are {known}; remove it, and give the formats as precision= of on()"
+        why = f"known methods are {known}; remove it, and pass the formats to on() as precision="
         _refuse(fields, config, why)
     try:
         # Files written by modelopt itself have these fields one level deeper.
@@ -51,7 +51,7 @@ def read_stored_formats(fields):
             _refuse(fields, {key: names}, "it must be a list")
         for name in names:
             if not _changes_nothing(str(name), formats):
-                _refuse(fields, {key: name}, "every layer is stored alike here")
+                _refuse(fields, {key: name}, "all layers must be stored alike")
     return formats
 
 
@@ -84,10 +84,10 @@ def _read_block(fields, config, key):
 def _read_integers(fields, config):
     bits, group = config.get("bits"), config.get("group_size")
     if bits not in (4, 8):
-        _refuse(fields, {"bits": bits}, "4 or 8 bits are known")
+        _refuse(fields, {"bits": bits}, "only 4 and 8 are known")
     for key in ("dynamic", "modules_in_block_to_quantize"):
         if config.get(key):
-            _refuse(fields, {key: config[key]}, "every layer is stored alike here")
+            _refuse(fields, {key: config[key]}, "all layers must be stored alike")
     formats = {"weights": f"int{bits}"} | ({"scales": group} if group and group > 0 else {})
     return formats | ({"lm_head": f"int{bits}"} if config.get("lm_head") else {})
 
@@ -108,14 +108,14 @@ def _read_bitsandbytes(fields, config):
 
 def _read_compressed_tensors(fields, config):
     if (config.get("sparsity_config") or {}).get("format", "dense") != "dense":
-        _refuse(fields, {"sparsity_config": config["sparsity_config"]}, "all weights are stored")
+        _refuse(fields, {"sparsity_config": config["sparsity_config"]}, "weights must be dense")
     groups = config.get("config_groups")
     groups = list(groups.values()) if isinstance(groups, Mapping) else []
     if not groups or not all(isinstance(group, Mapping) for group in groups):
-        _refuse(fields, {"config_groups": groups}, "it has to say how weights are stored")
+        _refuse(fields, {"config_groups": groups}, "it must specify how weights are stored")
     for group in groups:
         if group.get("targets", ["Linear"]) != ["Linear"]:
-            _refuse(fields, {"targets": group["targets"]}, "every layer is stored alike here")
+            _refuse(fields, {"targets": group["targets"]}, "all layers must be stored alike")
         if group != groups[0]:
             _refuse(fields, {"config_groups": groups}, "its groups differ")
     weights, inputs = groups[0].get("weights"), groups[0].get("input_activations")
@@ -137,7 +137,7 @@ def _read_format(fields, of):
     kind, bits = of.get("type", "int"), of.get("num_bits")
     name = {"float": "fp", "int": "int"}.get(kind)
     if name is None or bits not in (4, 8):
-        _refuse(fields, {"type": kind, "num_bits": bits}, "float or int of 4 or 8 bits are known")
+        _refuse(fields, {"type": kind, "num_bits": bits}, "only 4- or 8-bit float or int is known")
     return f"{name}{bits}"
 
 
@@ -150,14 +150,14 @@ def _read_modelopt(fields, config):
     formats = MODELOPT_FORMATS.get(config.get("quant_algo"))
     if formats is None:
         algorithm = {"quant_algo": config.get("quant_algo")}
-        _refuse(fields, algorithm, f"known are {', '.join(MODELOPT_FORMATS)}")
+        _refuse(fields, algorithm, f"known algorithms are {', '.join(MODELOPT_FORMATS)}")
     if "scales" in formats and config.get("group_size"):
         scales = formats["scales"]
         group = config["group_size"]
         formats = formats | {"scales": (group, scales[1]) if isinstance(scales, tuple) else group}
     cache = config.get("kv_cache_quant_algo")
     if cache not in (None, "FP8", "INT8"):
-        _refuse(fields, {"kv_cache_quant_algo": cache}, "FP8 and INT8 are known")
+        _refuse(fields, {"kv_cache_quant_algo": cache}, "only FP8 and INT8 are known")
     return formats | ({"kv": cache.lower()} if cache else _read_cache_format(fields, config))
 
 

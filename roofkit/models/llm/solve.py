@@ -121,7 +121,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
     if not lacking:
         raise ValueError(undivided)
     why = "; ".join(filter(None, (lacking, refused)))
-    raise ValueError(f"{model.name} does not fit on any count of {chip.name}: {why}")
+    raise ValueError(f"{model.name} does not fit on any number of {chip.name}: {why}")
 
 
 @dataclass(frozen=True, repr=False)

@@ -105,7 +105,7 @@ def shard(model, split=None):
         raise ValueError(f"{model.name}: {what}")
 
     if model.latent and split.kv_heads == "split":
-        refuse('every chip holds its whole latent vectors; leave kv_heads="split" out')
+        refuse('its latent vectors cannot be split; leave kv_heads="split" out')
     if model.heads % chips:
         refuse(f"its {model.heads} query heads cannot be split among {chips} chips")
     if not model.latent and model.kv_heads % chips and chips % model.kv_heads:
@@ -120,11 +120,11 @@ def shard(model, split=None):
     ranks = chips * data if split.exchanges else chips
     if ranks % expert or (split.exchanges and expert % data):
         refuse(
-            f"expert={expert} must divide the {chips} chips of a replica, or be {data} (its "
-            f"replicas) times a divisor of {chips}"
+            f"expert={expert} must divide the {chips} chips of a replica, or be {data} (the number "
+            f"of replicas) times a divisor of {chips}"
         )
     if model.experts % expert:
-        refuse(f"its {model.experts} experts cannot be dealt out in {expert} shares")
+        refuse(f"its {model.experts} experts cannot be split into {expert} equal shares")
     narrower = ranks // expert
     if model.expert_width % narrower:
         refuse(f"expert_width {model.expert_width} cannot be split among {narrower} chips")

@@ -363,7 +363,7 @@ def test_a_replica_over_two_nodes_has_its_tokens_in_both():
 
 
 def test_sums_in_a_switch_need_one_that_adds():
-    with pytest.raises(ValueError, match="in_network=True needs a switch that adds up"):
+    with pytest.raises(ValueError, match="in_network=True needs a switch that sums arrays"):
         LLAMA.on("A100 80GB SXM", split=Split(tensor=8), links=Links(in_network=True))
     with pytest.raises(ValueError, match="in_network=1 must be True, False or None"):
         LLAMA.on("H100", split=Split(tensor=8), links=Links(in_network=1))
@@ -401,8 +401,8 @@ def test_a_stage_waits_for_the_hop_to_the_next_only_if_asked():
     [
         (8, 4, {}, "4 stages of 8 chips need 32 H100"),
         (2, 2, {"tensor": rk.group("H100", 2)}, "2 stages of 2 chips need 4"),
-        (1, 2, {"pipeline": rk.group("H100", 4)}, "pipeline of the Links is a group of 4 chips"),
-        (1, 2, {"pipeline": "ring"}, "leave pipeline='ring' out of the Links"),
+        (1, 2, {"pipeline": rk.group("H100", 4)}, "pipeline of Links is a group of 4 chips"),
+        (1, 2, {"pipeline": "ring"}, "leave pipeline='ring' out of Links"),
     ],
 )
 def test_stages_that_nothing_joins_are_refused(tensor, pipeline, links, message):
@@ -437,8 +437,8 @@ def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
     ("split", "links", "message"),
     [
         (Split(expert=3), None, "expert=3 must divide the 1 chips of a replica"),
-        (Split(data=2, expert=2), Links(expert=rk.group("H100", 4)), "has to join 2"),
-        (Split(tensor=8, data=2, expert=16), None, "8 experts cannot be dealt out in 16"),
+        (Split(data=2, expert=2), Links(expert=rk.group("H100", 4)), "must join 2"),
+        (Split(tensor=8, data=2, expert=16), None, "8 experts cannot be split into 16"),
     ],
 )
 def test_splits_that_cannot_be_are_refused(split, links, message):

@@ -94,10 +94,10 @@ def test_counts_that_no_slice_or_ring_has_are_passed_over():
 
 def test_a_model_that_no_count_of_chips_holds_says_why():
     asked = rk.llm("Llama-3-70B").fewest_chips
-    told = r"does not fit on any count of H100 SXM: each of 8 chips lacks \d+ GB; a switch joins at"
+    told = r"does not fit on any number of H100 SXM: each of 8 chips lacks \d+ GB; a switch joins"
     with pytest.raises(ValueError, match=told):
         asked("H100", batch=4096)
-    told = "one chip lacks 116 GB; RTX 4090: the table does not say how several are joined"
+    told = "one chip lacks 116 GB; RTX 4090: the table has no topology for several chips"
     with pytest.raises(ValueError, match=told):
         asked(rk.chip("RTX 4090"))
     with pytest.raises(ValueError, match=r"each of 64 chips lacks 83.9 TB$"):
@@ -110,11 +110,11 @@ def test_a_model_that_no_count_of_chips_holds_says_why():
     ):  # fmt: skip
         with pytest.raises(ValueError, match=told) as refusal:
             asked("H100", **choices)
-        assert "does not fit on any count" not in str(refusal.value)
+        assert "does not fit on any number" not in str(refusal.value)
     with pytest.raises(ValueError, match="no chip is named 'H1000'"):
         asked("H1000")
     with pytest.raises(
-        ValueError, match=r"weigths='fp8' is no option .*; say precision=.*weights='fp8'"
+        ValueError, match=r"weigths='fp8' isn't an option .*; use precision=.*weights='fp8'"
     ):
         asked("H100", weigths="fp8")
 

@@ -206,7 +206,7 @@ def test_only_b_d_and_f_can_be_split(bad):
 def test_a_collective_that_does_not_fit_the_split_is_answered_with_those_that_do(
     along, collective, known
 ):
-    told = f"is not one for a matmul split along {along}; use one of {known}$"
+    told = f"does not suit a matmul split along {along}; use one of {known}$"
     with pytest.raises(ValueError, match=told):
         sharded_matmul(8, 8, 8, line(4, W), along=along, collective=collective)
     if along == "D":
@@ -225,14 +225,14 @@ def test_only_an_all_reduce_adds_up_in_the_switch():
     eight = rk.group("H100", 8)
     assert most_chips("H100", 8192, in_network=False) == 2
     for ask in (sharded_matmul, lambda *_, **how: critical_width(eight, **how)):
-        with pytest.raises(ValueError, match="in_network=True is for an all-reduce, not for"):
+        with pytest.raises(ValueError, match="in_network=True needs an all-reduce, not"):
             ask(8, 8, 8, eight, collective="reduce-scatter", in_network=True)
 
 
 def test_an_estimate_takes_the_memorys_roof():
     half = sharded_matmul(8, 8, 8, line(2, W))
     for bad in (line(2, W).roofline(peak_flops=C), 1e12, None):
-        with pytest.raises(ValueError, match="roof must be a Roofline over the memory"):
+        with pytest.raises(ValueError, match="roof must be a Roofline over memory"):
             half.estimate(bad)
 
 
