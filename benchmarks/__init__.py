@@ -1,1 +1,1 @@
-"""Speed claims, measured as ratios, and the fit of the constants of GPU kernels."""
+"""Benchmarks that check claims about speed, and the fit of the GPU kernels' constants."""

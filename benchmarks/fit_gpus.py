@@ -1,7 +1,7 @@
-"""Fit the constants of rooflab/machine/gpus.toml to timed kernels, and say how well they do.
+"""Fit the constants of rooflab/machine/gpus.toml to timed kernels, and report their accuracy.
 
-``python -m benchmarks.fit_gpus`` prints the report: errors, coverage and width of the intervals on
-models, shapes and sizes that were left out of the fit. ``--write`` renews gpus.toml. Needs SciPy.
+``python -m benchmarks.fit_gpus`` prints errors, and the coverage and width of intervals, for
+models, shapes and sizes held out of the fit. ``--write`` updates gpus.toml. Requires SciPy.
 """
 
 import argparse
@@ -25,15 +25,15 @@ VIDUR = {"a100": "A100 80GB SXM", "h100": "H100 SXM"}
 KINDS = {"add": "add", "input_layernorm": "rms_norm", "mlp_act": "gated_activation"}
 NOW, BEFORE = "vLLM 2026", "PyTorch 2024"
 FOLDS = 5
-# The number of matrices of one shape that aiconfigurator multiplied by in turn.
+# aiconfigurator cycled through this many matrices of the same shape.
 TURNS = 6.0
-# The share outside an interval on either side. It is below 5%, because a new model differs more
-# from the fit than those that were left out one by one. At 4%, intervals from the other models
-# cover a model nine times in ten.
+# The share of timings outside an interval on each side. It is below 5%, because a new model differs
+# more from the fit than the models that were held out one by one. At 4%, intervals from the other
+# models cover 90% of a held-out model.
 TAIL = 0.04
-# Heads of 512 elements use another kernel, many times slower.
+# Heads of 512 elements use a different kernel that is many times slower.
 WIDEST_HEAD = 256
-# A fit starts at plausible values: full speed, microseconds, a tenth.
+# Fits start from plausible values: near full speed, microseconds, a tenth.
 MATMUL = {
     "peak": 0.9, "bandwidth": 0.9, "write": 1e-10, "cache": 2e10, "overhead": 3e-6, "join": 2e-6,
     "throttle": 0.1,
@@ -51,23 +51,23 @@ ATTENTION = {
                "grouped": 1e-6},
 }  # fmt: skip
 LINK = {"latency": 3e-5, "bus": 1e11, "fill": 1e-6}
-HOP = {"hop": 1e-6}  # where 2, 4 and 8 GPUs were timed on one clock
+HOP = {"hop": 1e-6}  # only if 2, 4 and 8 GPUs were timed in the same way
 AT_MOST = {"cached": 1.0, "bandwidth": 1.0, "peak": 1.0}
 
 
 class Study(NamedTuple):
-    """One kind of kernel timed with one software: its table, and the sizes that its range has."""
+    """Timings of one kind of kernel in one software, and the names of the sizes in its range."""
 
     software: str
     kernel: str
     table: dict
     sizes: tuple
-    # Whether all variants share their intervals, because each has few rows.
+    # True if all variants share intervals, because each one has few rows.
     pooled: bool = False
 
 
 def rows_of(file):
-    """Read the columns of a file as arrays, with numbers where possible and times in seconds."""
+    """Read the columns of a CSV file as arrays, numeric ones as floats and times in seconds."""
     with file.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
     table = {key: np.array([row[key] for row in rows]) for key in rows[0]}
@@ -83,10 +83,10 @@ def pick(table, keep):
 
 
 def _numbered(*columns):
-    """Number the rows in shuffled order; rows that agree in all columns share a number."""
+    """Assign rows to folds; rows with the same values in all columns are in the same fold."""
     rows = [tuple(map(float, row)) for row in zip(*columns, strict=True)]
     distinct = sorted(set(rows))
-    # Neighbours in size go to different folds.
+    # Neighbouring sizes are in different folds.
     return np.array([{row: i for i, row in enumerate(distinct)}[row] for row in rows]) % FOLDS
 
 
@@ -175,7 +175,7 @@ BYTES = {"bf16": 2, "fp8": 1}
 
 
 def predict(kernel, variant, chip, constants, part):
-    """Predict the seconds of rows of one chip and variant, and the index of their regime."""
+    """Predict the seconds and the regime's index for each row of one chip and variant."""
     gpu = figures(chip, variant)
     if kernel == "matmul":
         return gpus.time_matmul(gpu, constants, part["B"], part["D"], part["F"], BYTES[variant])
@@ -194,7 +194,7 @@ def figures(chip, variant):
 
 
 def starting(label, variant, chip):
-    """Return the start of the fit of a kernel's constants, and the fixed constants."""
+    """Return a kernel's initial values for the fit, and its fixed constants."""
     kernel = study(label).kernel
     if kernel == "matmul":
         turns = {"turns": TURNS} if study(label).software == NOW else {}
@@ -206,9 +206,9 @@ def starting(label, variant, chip):
     if kernel == "attention":
         start, old = ATTENTION[variant], chip.startswith("A100")
         if variant == "decode":
-            # The attention of vLLM 0.14.0, which ran on A100, splits keys only for groups.
+            # On the A100, vLLM 0.14.0 was timed; its attention splits keys only for groups.
             return start, {"grouped_only": int(old)}
-        # With one head width, the fit cannot separate the softmax from the products.
+        # With only one head width, the fit cannot separate the softmax from the matmuls.
         return {name: at for name, at in start.items() if not old or name != "softmax"}, (
             {"softmax": start["softmax"]} if old else {}
         )
@@ -216,9 +216,9 @@ def starting(label, variant, chip):
 
 
 def fit(label, variant, chip, keep):
-    """Fit constants that make the logarithms of predicted / measured small.
+    """Fit constants by minimising the logarithms of predicted / measured.
 
-    The loss is soft L1, so that a kernel that the library chose badly bends the fit little.
+    The loss is soft L1, to limit the influence of kernels that the library chose badly.
     """
     its = study(label)
     part = pick(its.table, keep & _of(its, chip, variant))
@@ -236,7 +236,7 @@ def fit(label, variant, chip, keep):
         f_scale=0.1 if its.kernel in gpus.PASSES else 0.05,
         diff_step=1e-3, max_nfev=200, xtol=1e-6, ftol=1e-7,
     )  # fmt: skip
-    # A time below a picosecond, or a share below 1e-12, counts as 0.
+    # Times below a picosecond and shares below 1e-12 become 0.
     values = np.where(found.x < np.log(1e-12), 0, np.exp(found.x)).tolist()
     return given | dict(zip(start, values, strict=True))
 
@@ -246,7 +246,7 @@ def _of(its, chip, variant):
 
 
 def parts(label):
-    """Return every chip and variant of a study."""
+    """Return all (chip, variant) pairs of a study."""
     table = study(label).table
     both = zip(table["chip"].tolist(), table["variant"].tolist(), strict=True)
     return list(dict.fromkeys(both))
@@ -261,7 +261,7 @@ def fitted(label):
 
 @functools.cache
 def left_out(label):
-    """Return measured / predicted of every row, from a fit to the other folds, and its regime."""
+    """Return measured / predicted and the regime of every row, using fits to the other folds."""
     its = study(label)
     seconds, regime = np.empty(len(its.table["seconds"])), np.empty(len(its.table["seconds"]), int)
     for number in np.unique(its.table["fold"]):
@@ -276,7 +276,7 @@ def left_out(label):
 
 @functools.cache
 def by_others(label, chip, other):
-    """Judge a chip by another's constants: measured / predicted, regime and index of rows."""
+    """Return measured / predicted, regime and index of a chip's rows, by ``other``'s constants."""
     its, rows = study(label), []
     for variant in dict.fromkeys(v for c, v in parts(label) if c == chip):
         constants = fitted(label).get((other, variant))
@@ -295,14 +295,14 @@ def by_others(label, chip, other):
 
 
 def regimes(label):
-    """Count the regimes of a study."""
+    """Return the number of regimes of a study."""
     return int(left_out(label)[1].max()) + 1
 
 
 def intervals(ratio, regime, count):
-    """Return the interval of measured / predicted in every regime; without rows, that of all.
+    """Return the interval of measured / predicted in each regime, or of all rows if it has none.
 
-    A share ``TAIL`` of the rows lies on either side, and of few rows the least and the largest.
+    On each side, a share ``TAIL`` of the rows is outside, but at least the outermost row.
     """
     bounds = []
     for at in range(count):
@@ -313,7 +313,7 @@ def intervals(ratio, regime, count):
 
 
 def interval(label, chip, variant, keep=True):
-    """Return the interval of a kernel on a chip, from the rows left out of its fits."""
+    """Return the interval of a kernel on a chip, from held-out rows."""
     its = study(label)
     ratio, regime = left_out(label)
     here = its.table["chip"] == chip if its.pooled else _of(its, chip, variant)
@@ -322,7 +322,7 @@ def interval(label, chip, variant, keep=True):
 
 
 def around(label, variant):
-    """Return an interval wide enough for all chips, by their own and by each other's constants."""
+    """Return intervals that cover all chips, with their own and with each other's constants."""
     its = study(label)
     chips = dict.fromkeys(chip for chip, its_variant in parts(label) if its_variant == variant)
     found = [interval(label, chip, variant) for chip in chips]
@@ -340,7 +340,7 @@ def around(label, variant):
 
 @functools.cache
 def judged(label):
-    """Return ratios, and intervals whose quantiles come from the other folds."""
+    """Return measured / predicted, and intervals computed from the other folds."""
     its = study(label)
     ratio, regime = left_out(label)
     low, high = np.empty(len(ratio)), np.empty(len(ratio))
@@ -354,10 +354,10 @@ def judged(label):
 
 @functools.cache
 def layers():
-    """Collect the kernels of the layers that vidur timed: calls, measured, predicted, low, high.
+    """Group the kernels that vidur timed by layer: calls, measured, predicted, low, high.
 
-    Of one chip, model, split and number of tokens: four matmuls, a gated activation, and two norms
-    and two residual adds, which a layer has two of.
+    A layer has a chip, model, split and number of tokens. It consists of four matmuls, a gated
+    activation, two norms and two residual adds.
     """
     found = {}
     for label, tokens in (
@@ -376,7 +376,7 @@ def layers():
 
 @functools.cache
 def whole_layers(correlation):
-    """Return measured / predicted of every layer, and its interval for a correlation of errors."""
+    """Return measured / predicted and its interval per layer, for a given error correlation."""
     found = []
     for calls, measured, predicted, low, high in layers().values():
         each_part = [
@@ -392,17 +392,17 @@ TRIED = tuple(np.arange(0, 1.01, 0.05).round(2).tolist())
 
 
 def correlation(among=slice(None)):
-    """Return the least correlation within a layer whose intervals cover 90% of layers."""
+    """Return the smallest correlation within layers for which intervals cover 90% of layers."""
     for tried in TRIED:
         ratio, low, high = whole_layers(tried)[:, among]
-        # Half a percent is added, so that a single layer does not decide.
+        # Add half a percent, so a single layer cannot change the result.
         if np.mean((ratio >= low) & (ratio <= high)) >= gpus.COVERAGE + 0.005:
             return tried
     return TRIED[-1]
 
 
 def judged_layers():
-    """Return ratios and intervals of layers, with the correlation from other models' layers."""
+    """Return measured / predicted and intervals of layers, using correlations from other models."""
     models = np.array([model for _, model, *_ in layers()])
     found = np.empty((3, len(models)))
     for model in np.unique(models):
@@ -418,7 +418,7 @@ def document():
         its = study(label)
         for chip, variant in parts(label):
             table = pick(its.table, _of(its, chip, variant))
-            # The authors of vidur do not say which 16-bit dtype they used.
+            # vidur's authors do not state which 16-bit dtype they used.
             dtypes = ["fp8"] if variant == "fp8" else ["bf16"]
             dtypes = ["bf16", "fp16"] if its.software == BEFORE else dtypes
             lines += [
@@ -465,7 +465,7 @@ HEAD = """
 
 
 def _range(values):
-    """Return the least and the largest value that was timed."""
+    """Return the smallest and the largest timed value."""
     return [int(values.min()), int(values.max())]
 
 
@@ -488,7 +488,7 @@ def _bounds(rows):
 
 
 def figures_of(ratio, low, high):
-    """Return the row count, median and 90% error, shares within 15% and the interval, its width."""
+    """Return row count, median and 90th-percentile error, shares within 15% and interval, width."""
     error = np.abs(1 / ratio - 1)
     inside = (ratio >= low) & (ratio <= high)
     return (
@@ -498,7 +498,7 @@ def figures_of(ratio, low, high):
 
 
 def summary():
-    """Return the rows of README.md: labels and figures, judged on data left out of the fit."""
+    """Yield the rows of README.md's table: labels and results on held-out data."""
     for label in STUDIES:
         its = study(label)
         found = judged(label)
@@ -514,7 +514,7 @@ def summary():
 
 
 def crossed():
-    """Return the figures of each GPU by the constants of every other GPU."""
+    """Yield the results of each GPU with the constants of every other GPU."""
     for label in STUDIES:
         its = study(label)
         chips = dict.fromkeys(chip for chip, _ in parts(label))
@@ -532,7 +532,7 @@ def crossed():
 
 
 def in_detail():
-    """Print the figures of every model and of every kernel."""
+    """Yield the results for every model, kernel and other column."""
     for label in STUDIES:
         its, found = study(label), judged(label)
         for chip in dict.fromkeys(its.table["chip"].tolist()):

@@ -1,14 +1,14 @@
-"""Compare the cost of grading with stock nbgrader, also for large classes.
+"""Compare the speed of grading with that of stock nbgrader, including for large classes.
 
-Run ``python -m benchmarks.grading`` or ``make bench`` with nothing else on the machine. It takes
-about a quarter of an hour. It reports and never fails, because other work on the machine can halve
-any speed. ``--quick`` tries everything on few submissions; ``--unsandboxed`` is for hosts where the
+Run ``python -m benchmarks.grading`` or ``make bench`` with nothing else running on the machine. It
+takes about 15 minutes. The benchmark only reports and never fails, because other load can halve any
+speed. ``--quick`` tries everything with few submissions. ``--unsandboxed`` is for hosts where the
 sandbox cannot start.
 
-Times are per further submission, without start-up, unless stated otherwise: for stock nbgrader the
-difference of two runs, for ours from the second tenth of the results on. A class of a hundred is
-timed from the command to its end; stock's time for it follows from two shorter runs. All runs write
-a real gradebook.
+Unless stated otherwise, times are per additional submission and exclude start-up. For stock
+nbgrader, they are the difference of two runs; for ours, the first tenth of the results is skipped.
+For a class of a hundred, the whole command is timed; the time of stock nbgrader is extrapolated
+from two shorter runs. All runs write a real gradebook.
 """
 
 import argparse
@@ -48,7 +48,7 @@ FIGURE = "import matplotlib.pyplot as plt\n_ = plt.plot([1, 2, 3], [2, 4, 6])\np
 
 @dataclass(frozen=True)
 class Sizes:
-    """The number of submissions in each part."""
+    """Number of submissions in each part of the benchmark."""
 
     stock: int = 12
     ours: int = 120
@@ -82,14 +82,14 @@ def report(what, value, unit, *, at_most=None, at_least=None):
 
 
 def beside_stock(kind, notebook, sizes, real, stock, at_least):
-    """Report our submissions per second over those of `nbgrader autograde`."""
+    """Report our submissions per second relative to `nbgrader autograde`."""
     ours = seconds_each(graded_class(notebook, sizes.ours, **real))
     print(f"{'':52} stock {stock:.3f} s, {WORKERS} workers {ours:.3f} s a submission")
     report(f"{kind} work, submissions/s / stock's", stock / ours, "x", at_least=at_least)
 
 
 def whole_class(kind, notebook, count, alone, each, unsandboxed):
-    """Report the times of the two commands for a new class, from start to end."""
+    """Report the total times of both commands for a new class."""
     with new_course() as course:
         hand_in(course, notebook, count)
         start = perf_counter()
@@ -111,7 +111,7 @@ def long_run(count, real):
 
 
 def many(count, fewer):
-    """Report whether a large class is graded completely, in memory that stays the same."""
+    """Report whether a large class is graded completely without using more memory."""
     small, (counts, large) = in_a_process(fewer)[1], in_a_process(count)
     states = ", ".join(f"{number} {state}" for state, number in counts.items())
     print(f"{'':52} {states}")
@@ -120,13 +120,13 @@ def many(count, fewer):
 
 
 def in_a_process(count):
-    """Return counts and peak memory in MB, measured in a fresh process."""
+    """Return counts by state and peak memory in MB, measured in a new process."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         return pool.submit(all_sorts, count).result()
 
 
 def all_sorts(count):
-    """Grade a class of honest, unreadable and hopeless submissions."""
+    """Grade a class with normal, unreadable and crashing submissions."""
     with new_course() as course:
         plain = nbformat.writes(light())
         for number in range(count):
@@ -142,7 +142,7 @@ def all_sorts(count):
 
 
 def stock_seconds(notebook, count):
-    """Return the seconds of `nbgrader autograde` for one submission, and per further one."""
+    """Return the seconds of `nbgrader autograde` for one submission, and per additional one."""
     seconds = []
     for students in (1, 1 + count):
         with new_course() as course:
@@ -155,7 +155,7 @@ def stock_seconds(notebook, count):
 
 
 def graded_class(notebook, count, **options):
-    """Return the times at which the submissions of a run were done, in order."""
+    """Grade a class and return the completion times of its submissions, in order."""
     with new_course() as course:
         hand_in(course, notebook, count)
         summary = grade_assignment(course, SET, workers=WORKERS, progress=False, **options)
@@ -165,7 +165,7 @@ def graded_class(notebook, count, **options):
 
 
 def seconds_each(times):
-    """Return the seconds per submission after the first tenth of a run."""
+    """Return the seconds per submission, skipping the first tenth of a run."""
     begin = len(times) // 10
     return (times[-1] - times[begin]) / (len(times) - 1 - begin)
 
@@ -181,7 +181,7 @@ def new_course():
 
 
 def command(course, *arguments):
-    # nbgrader finds alembic through PATH, as in an activated environment.
+    # nbgrader looks up alembic in PATH, so set it as an activated environment does.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     subprocess.run(
         [sys.executable, "-m", *arguments],
@@ -190,7 +190,7 @@ def command(course, *arguments):
 
 
 def light():
-    """Return the release filled in with the solution, which uses at most NumPy."""
+    """Return the release with the solutions filled in; they import nothing heavier than NumPy."""
     path = ROOT / f"solutions/en/{SET}/{SET}.ipynb"
     solved = {cell.id: cell for cell in nbformat.read(path, as_version=4).cells}
     release = nbformat.read(ROOT / f"exercises/en/{SET}/{SET}.ipynb", as_version=4)
@@ -201,7 +201,7 @@ def light():
 
 
 def typical():
-    """Return `light` with one figure in addition."""
+    """Return the `light` notebook with an additional plot."""
     notebook = light()
     last_code = max(i for i, cell in enumerate(notebook.cells) if cell.cell_type == "code")
     figure = nbformat.v4.new_code_cell(FIGURE, id="own-figure")
@@ -220,7 +220,7 @@ def hand_in(course, notebook, count):
 
 
 def no_marking(task, box):
-    """Return the release unmarked, with half the points for each check."""
+    """Return the unmarked release as a result, with half the points for each check."""
     notebook = json.loads(task.release_json)
     for cell in notebook["cells"]:
         about = cell["metadata"].get("nbgrader", {})

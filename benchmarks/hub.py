@@ -1,9 +1,9 @@
-"""Measure what a class costs a server: all sign in, open a set and hand it in within a minute.
+"""Measure a server's load when a whole class signs in within a minute and hands in a problem set.
 
 ``sudo python -m benchmarks.hub --users 50`` sets up a hub with real accounts and servers, as
-tests/deploy does. For each student a script signs in, waits for JupyterLab, fetches the set, runs
-its first cell, saves it with answers, and hands it in through the home page's request. The
-benchmark reports times and memory, and fails only if a hand-in is lost. It uses no other machine.
+tests/deploy does. For each student, a script signs in, waits for JupyterLab, fetches the set, runs
+its first cell, saves it with answers, and hands it in with the same request as the home page. The
+benchmark reports times and memory, and fails only if a hand-in is lost. It runs on one machine.
 """
 
 import argparse
@@ -28,11 +28,11 @@ from box import DATA, Hub  # noqa: E402
 SET = "ps1"
 PLACE = f"exercises/en/{SET}/{SET}.ipynb"
 MINUTE = 60
-PATIENCE = 600  # seconds that a student waits for anything
+PATIENCE = 600  # timeout in seconds for everything that a student waits for
 
 
 class Person(threading.Thread):
-    """A student who signs in at a given moment; ``times`` has the seconds of each step."""
+    """A student who signs in at a given time; ``times`` has the seconds of each step."""
 
     def __init__(self, hub, name, begins):
         super().__init__(daemon=True)
@@ -51,7 +51,7 @@ class Person(threading.Thread):
             self.error = error
 
     def sign_in(self):
-        """Sign in, and wait for the page of JupyterLab."""
+        """Sign in, and wait for the JupyterLab page."""
         self.client.get(f"{self.hub.url}hub/login")
         form = {"username": self.name_, "password": self.hub.passwords[self.name_],
                 "_xsrf": self.token("/hub/")}  # fmt: skip
@@ -79,7 +79,7 @@ class Person(threading.Thread):
         self.notebook = self.request("GET", f"api/contents/{PLACE}?content=1")
 
     def run_cell(self):
-        """Start the set's kernel, and run its first cell."""
+        """Start the set's kernel and run its first code cell."""
         kernel = self.request("POST", "api/sessions", {
             "path": PLACE, "name": SET, "type": "notebook", "kernel": {"name": "python3"},
         })["kernel"]["id"]  # fmt: skip
@@ -119,7 +119,7 @@ class Person(threading.Thread):
 
 
 def memory(hub):
-    """Return the PSS, in bytes, of processes on the hub's machine, by account and kind."""
+    """Return the memory (PSS, in bytes) of the hub's processes, by account and kind."""
     sizes = defaultdict(lambda: defaultdict(int))
     processes = hub.box.run("ps", "-eo", "pid=,user:32=,args=").stdout
     for line in processes.splitlines():
@@ -137,13 +137,13 @@ def memory(hub):
 
 
 def busy():
-    """Return the seconds for which this machine's cores have worked, for any process."""
+    """Return the total CPU seconds of all processes on this machine."""
     user, nice, system, *_ = map(int, Path("/proc/stat").read_text().split()[1:5])
     return (user + nice + system) / os.sysconf("SC_CLK_TCK")
 
 
 def lost(hub, names):
-    """List the students without their own hand-in in the exchange."""
+    """List the students who do not have exactly one hand-in, with their name, in the exchange."""
     inbound = DATA / "exchange/roofline/inbound"
     command = f"cd {inbound} && grep -l 'me = ' */{SET}.ipynb; grep -ho 'me = [^ ,]*' */{SET}.ipynb"
     output = hub.box.run("bash", "-c", command).stdout

@@ -1,7 +1,7 @@
-"""Measure the cost of the model engine, side by side with plain Python in one run.
+"""Measure the speed of the model engine and of plain Python in the same run.
 
-Run ``python -m benchmarks.models`` or ``make bench`` with nothing else on the machine. It reports
-and never fails, because other work on the machine can halve any speed.
+Run ``python -m benchmarks.models`` or ``make bench`` with nothing else running on the machine. The
+benchmark only reports and never fails, because other load on the machine can halve any speed.
 """
 
 import resource
@@ -17,7 +17,7 @@ import roofkit as rk
 from roofkit.models import Precision
 
 SERVED = rk.llm("Llama-2-7B").on("RTX A6000")
-PLAIN = rk.llm("Llama-2-7B").on("RTX A6000", fused=False)  # the layers that the dictionaries have
+PLAIN = rk.llm("Llama-2-7B").on("RTX A6000", fused=False)  # has the same layers as the dicts
 PEAK, BANDWIDTH = SERVED.chip.peak_flops("bf16"), SERVED.chip.bandwidth
 
 
@@ -68,7 +68,7 @@ def sweep_speed(shape):
 
 
 def sweep_memory():
-    """Return the megabytes that a flat sweep of 10^7 points adds to a fresh process's peak."""
+    """Return how many megabytes a flat sweep of 10^7 points adds to a new process's peak."""
     code = "from benchmarks import models; models.print_sweep_memory()"
     run = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     return float(run.stdout)
@@ -85,8 +85,8 @@ def peak_bytes():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
-# The comparison has the same layers in plain Python dictionaries. Like LLM-Viewer, each step
-# builds the tables of both stages and sums every column.
+# The baseline has the same layers in plain Python dictionaries. Like LLM-Viewer, it builds the
+# tables of both stages in each step and sums every column.
 SUMMED = ("flops", "bytes", "weights", "activations", "kv", "time")
 
 

@@ -1,7 +1,7 @@
-"""Measure the cost of ring 1 (roofline, cost, chips), and compare each figure with its bound.
+"""Measure the speed of ring 1 (roofline, cost, chips), and compare each result with its bound.
 
-Run ``python -m benchmarks.ring1`` or ``make bench`` with nothing else on the machine. It reports
-and never fails, because other work on the machine can halve any speed.
+Run ``python -m benchmarks.ring1`` or ``make bench`` with nothing else running on the machine. The
+benchmark only reports and never fails, because other load on the machine can halve any speed.
 """
 
 import statistics
@@ -31,10 +31,10 @@ def report(what, value, unit, *, at_most=None, at_least=None):
 
 
 def import_ratio(runs=15):
-    """Return the median time to start Python and import roofkit, over that for NumPy."""
+    """Return the median time to start Python and import roofkit, relative to NumPy."""
     walls = {"numpy": [], "roofkit": []}
     for name in walls:
-        import_seconds(name)  # byte-compiles, and warms the file cache
+        import_seconds(name)  # byte-compiles the code and warms the file cache
     for _ in range(runs):
         for name, taken in walls.items():
             taken.append(import_seconds(name))
@@ -54,7 +54,7 @@ def scalar_microseconds(calls=20_000):
 
 
 def sweep_ratio(rounds=3):
-    """Return the best points/s of 10^7 broadcast points over those of a loop on 10^6."""
+    """Return the best points/s of broadcasting 10^7 points, relative to looping over 10^6."""
     swept, looped = [], []
     for _ in range(rounds):
         swept.append(points_per_second(sweep, *grid(100, 316, 317)))

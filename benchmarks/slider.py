@@ -1,9 +1,9 @@
-"""Measure the time from a slider's step to the new picture, in JupyterLab in Chromium.
+"""Measure the time from moving a slider to the new picture, in JupyterLab in Chromium.
 
-Run ``python -m benchmarks.slider`` or ``make bench`` with nothing else on the machine. A step is a
-key press on a slider and ends with the animation frame that shows the new picture. The comparison
-draws the same roofline with matplotlib in the kernel, with ``interact``. The benchmark reports and
-never fails, because other work on the machine can halve any speed.
+Run ``python -m benchmarks.slider`` or ``make bench`` with nothing else running on the machine. A
+step starts with a key press on a slider and ends with the animation frame that shows the new
+picture. The baseline draws the same roofline in the kernel, with matplotlib and ``interact``. The
+benchmark only reports and never fails, because other load on the machine can halve any speed.
 """
 
 import sys
@@ -35,9 +35,9 @@ def draw(peak):
     )
     plt.show()
 """
-# From batch 8 the slider has enough steps before its end.
+# Starting at batch 8 leaves enough steps before the end of the slider.
 MODEL = "from rooflab import explore\nlive = explore.model(batch=8)\nlive"
-# Resolves to the ms from the next key press on the handle to the frame with the new picture.
+# Resolves to the milliseconds from the next key press on the handle to the new picture's frame.
 WATCH = """
 ([handle, picture]) => {
   window.step = new Promise((resolve) => {
@@ -54,7 +54,7 @@ WATCH = """
   });
 }
 """
-# Selectors of cell, slider and picture. For several chips the second slider, the width, is used.
+# Selectors of cell, slider and picture. explore.chips uses the second slider, the width.
 VARIANTS = {
     "explore.roofline": (".jp-Cell >> nth=0", ".noUi-handle", "svg > path.roof"),
     "explore.matmul": (".jp-Cell >> nth=1", ".noUi-handle", "svg > path.kernel"),
@@ -80,7 +80,7 @@ def main():
         driver.open_notebook(page, url, "slider.ipynb")
         driver.run_all(page)
         page.wait_for_selector(".widget-interact img")
-        # They take turns, so that a slow minute of the machine affects all.
+        # The variants take turns, so temporary slowdowns affect all of them.
         for key in ("ArrowRight", "ArrowLeft") * 5:
             for name, selectors in VARIANTS.items():
                 taken[name] += steps(page, *selectors, key)
@@ -88,7 +88,7 @@ def main():
 
 
 def steps(page, cell, handle, picture, key, count=8, warm_up=1):
-    """Return the milliseconds of key presses; more of them would reach the slider's end."""
+    """Return the milliseconds per key press; a larger count would reach the slider's end."""
     cell = page.locator(cell)
     handle, picture = cell.locator(handle).first, cell.locator(picture).first
     handle.focus()
