@@ -56,7 +56,7 @@ AT_MOST = {"cached": 1.0, "bandwidth": 1.0, "peak": 1.0}
 
 
 class Study(NamedTuple):
-    """Timings of one kind of kernel in one software, and the names of the sizes in its range."""
+    """Timings of one kind of kernel in one software package, and the sizes that span its range."""
 
     software: str
     kernel: str
@@ -206,7 +206,7 @@ def starting(label, variant, chip):
     if kernel == "attention":
         start, old = ATTENTION[variant], chip.startswith("A100")
         if variant == "decode":
-            # On the A100, vLLM 0.14.0 was timed; its attention splits keys only for groups.
+            # The A100 timings used vLLM 0.14.0, whose attention splits keys only for groups.
             return start, {"grouped_only": int(old)}
         # With only one head width, the fit cannot separate the softmax from the matmuls.
         return {name: at for name, at in start.items() if not old or name != "softmax"}, (
@@ -216,7 +216,7 @@ def starting(label, variant, chip):
 
 
 def fit(label, variant, chip, keep):
-    """Fit constants by minimising the logarithms of predicted / measured.
+    """Fit constants to minimise |log(predicted / measured)|.
 
     The loss is soft L1, to limit the influence of kernels that the library chose badly.
     """
@@ -276,7 +276,7 @@ def left_out(label):
 
 @functools.cache
 def by_others(label, chip, other):
-    """Return measured / predicted, regime and index of a chip's rows, by ``other``'s constants."""
+    """Return measured / predicted, regime and index of a chip's rows, with another's constants."""
     its, rows = study(label), []
     for variant in dict.fromkeys(v for c, v in parts(label) if c == chip):
         constants = fitted(label).get((other, variant))
@@ -356,7 +356,7 @@ def judged(label):
 def layers():
     """Group the kernels that vidur timed by layer: calls, measured, predicted, low, high.
 
-    A layer has a chip, model, split and number of tokens. It consists of four matmuls, a gated
+    For one chip, model, split and number of tokens, a layer consists of four matmuls, a gated
     activation, two norms and two residual adds.
     """
     found = {}

@@ -55,7 +55,7 @@ def read_dtype(dtype, name="dtype"):
 
 
 def pick_16_bit(peaks, otherwise=None):
-    """Return bf16 or else fp16 if ``peaks`` has it, otherwise ``otherwise``."""
+    """Return the first of bf16 and fp16 that has a peak, or else ``otherwise``."""
     return next((dtype for dtype in ("bf16", "fp16") if dtype in peaks), otherwise)
 
 

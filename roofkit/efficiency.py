@@ -16,8 +16,8 @@ def mfu(flops, seconds, peak_flops):
     peak_flops : dense FLOP/s of all chips together, for the dtype of the multiplications, such as
         ``8 * chip.peak_flops("fp8")``
 
-    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons if the share
-    exceeds 100%.
+    Arguments can be numbers or arrays that broadcast. Raises ValueError with likely reasons if the
+    share exceeds 100%.
 
     Source: Chowdhery et al., PaLM, 2022, section 4.1.
 
@@ -41,8 +41,8 @@ def mbu(bytes, seconds, bandwidth):
     seconds : the measured time
     bandwidth : bytes/s of all chips together, such as ``8 * chip.bandwidth``
 
-    All are numbers, or arrays that broadcast. Raises ValueError with likely reasons if the share
-    exceeds 100%.
+    Arguments can be numbers or arrays that broadcast. Raises ValueError with likely reasons if the
+    share exceeds 100%.
 
     >>> round(mbu(13.5e9, seconds=9.5e-3, bandwidth=2.039e12), 3)   # 7B in bf16, a token on an A100
     0.697

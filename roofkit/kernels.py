@@ -10,8 +10,8 @@ symbols. Counting conventions vary, so each one is an argument:
 - ``flops_per_element``: FLOPs per element of a softmax or a norm.
 
 A size can be an average, such as the number of tokens per expert in a step. The sizes of a
-convolution or a tile must be whole numbers. The ValueError for an invalid size, dtype or convention
-names the argument.
+convolution or a tile must be whole numbers. If a size, dtype or convention is invalid, the
+ValueError names it.
 """
 
 import math
@@ -29,7 +29,7 @@ from roofkit._inputs import (
 from roofkit.roofline import Cost, Roofline, smaller
 
 # A LayerNorm takes seven operations per element: mean, subtraction of the mean, square, sum of
-# squares, scale, gamma and beta. RMSNorm needs neither the mean nor its subtraction nor beta.
+# squares, scale, gamma and beta. RMSNorm skips the mean, its subtraction and beta.
 NORM_FLOPS = {"layer": 7, "rms": 4}
 # A softmax takes five per element: maximum, subtraction, exponential, sum and division.
 SOFTMAX_FLOPS = 5
@@ -137,8 +137,8 @@ def softmax(rows, cols, dtype="bf16", *, flops_per_element=SOFTMAX_FLOPS, reads=
 def norm(rows, cols, dtype="bf16", *, kind="rms", flops_per_element=None, read_parameters=True):
     """Return the Cost of an RMSNorm (``kind="rms"``) or a LayerNorm (``"layer"``) over rows.
 
-    RMSNorm takes 4 FLOPs per element and LayerNorm 7, unless ``flops_per_element`` is given. Reads
-    cols parameters (2 cols for LayerNorm) unless ``read_parameters=False``, and moves rows once.
+    Takes 4 FLOPs per element (LayerNorm: 7) or ``flops_per_element``. Reads and writes rows once,
+    and reads cols parameters (LayerNorm: 2 cols) unless ``read_parameters=False``.
 
     >>> norm(2048, 4096, kind="layer", read_parameters=False).intensity
     1.75
@@ -199,7 +199,7 @@ def critical_batch(
     With infinite D and F (the default), this is the rule of thumb: the ridge times half the bytes
     per weight. With finite D and F, it is the exact solution of I(B) = ridge:
     B = ridge · s_Y / (2 - ridge · (s_X / F + s_Z / D)). If D and F are too small for any batch to
-    reach the ridge, the result is infinity. Symbols give the formula for large enough sizes.
+    reach the ridge, the result is infinity. Symbols return the formula for large enough sizes.
 
     The result is a float. To get the smallest compute-bound batch, round up with ``math.ceil``.
     ``roof.peak_flops`` must be the peak for the dtype of the multiplications.

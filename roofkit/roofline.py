@@ -169,9 +169,9 @@ class Roofline:
         """Return the share of this roof that was achieved: lower bound / measured time.
 
         A share of 1 is as fast as the roof allows. The roof assumes that all arrays come from
-        memory. If some stayed in the last-level cache, pass their bytes as ``on_chip``; they take
-        no time. Raises ValueError with likely reasons if the share is above 1. To compare with a
-        single ceiling, use ``mfu`` or ``mbu``.
+        memory. To exclude bytes that stayed in the last-level cache, pass their number as
+        ``on_chip``. Raises ValueError with likely reasons if the share is above 1. To compare with
+        a single ceiling, use ``mfu`` or ``mbu``.
 
         >>> roof = Roofline(1.97e14, 8.2e11)
         >>> round(roof.share(Cost(flops=2e12, bytes=1e9), seconds=12.5e-3), 3)
@@ -191,7 +191,7 @@ class Roofline:
         return share_reached(least, seconds, f"what {self!r} allows", reasons)
 
     def _cache_reason(self, cost, on_chip):
-        """Return the error text that blames the cache, with its size if the arrays fit in it."""
+        """Return the likely reason about the cache, with its size if the arrays fit in it."""
         if np.any(on_chip) or self.cache is None or np.any(cost.bytes > self.cache):
             return CACHE_REASON
         cache = f"the {format_quantity(self.cache, 'B')} last-level cache"
@@ -224,8 +224,8 @@ class Estimate:
     def combine(cls, *estimates):
         """Return one Estimate for a computation fed by several channels, such as memory and a link.
 
-        Each estimate covers the same multiplications, or none, and a different channel. The result
-        has the largest T_math. Raises ValueError unless all are Estimates of distinct channels.
+        The estimates must be for the same multiplications (or none). The result has the largest
+        T_math. Raises ValueError unless all arguments are Estimates with distinct channels.
 
         >>> over_memory, over_link = Estimate(3e-3, 1e-3), Estimate(3e-3, 4e-3, "link")
         >>> Estimate.combine(over_memory, over_link).bound

@@ -1,4 +1,4 @@
-"""Print errors as single sentences, on the command lines of all packages."""
+"""Print errors as single sentences on the command line of every package."""
 
 import click
 

@@ -10,7 +10,7 @@ from roofkit.commandline.models import cnn, llm
 
 @click.group(cls=ErrorSentences, context_settings={"help_option_names": ["-h", "--help"]})
 def main():
-    """Roofline cost models: what bounds a computation on a chip, and how long it takes.
+    """Roofline cost models: what limits a computation on a chip, and how long it takes.
 
     Every command prints a table with units. --json and --csv print plain numbers in SI units.
     """

@@ -24,7 +24,7 @@ from roofkit.commandline.output import print_figures
 @click.option("--weight-dtype", help="Format of the weights (default: --dtype).")
 @add_output_options
 def matmul(b, d, f, chip, dtype, weight_dtype, form):
-    """Show what bounds X[B, D] times Y[D, F] on a chip, and how long it takes."""
+    """Show what limits X[B, D] times Y[D, F] on a chip, and how long it takes."""
     roof = chip.roofline(dtype)
     cost = rk.matmul(b, d, f, dtype, weight_dtype=weight_dtype)
     critical = rk.critical_batch(roof, d, f, dtype, weight_dtype=weight_dtype)

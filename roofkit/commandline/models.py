@@ -108,7 +108,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         raise click.UsageError("predictions, --new and --cached need a single batch and prompt")
     if asked:
         if len(prompt) > 1 or batch != [1]:
-            raise click.UsageError("give one --prompt and no --batch: this finds the batch")
+            raise click.UsageError("give one --prompt and no --batch; the command finds the batch")
         print_cheapest(form, served, prompt[0], output, price, limits, room)
         return
     if several:

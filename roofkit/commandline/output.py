@@ -50,7 +50,7 @@ def _format_value(value, unit):
 
 
 def _to_json(value):
-    """Replace infinity and NaN, which JSON lacks, by None."""
+    """Replace infinity and NaN, which JSON lacks, with None."""
     if isinstance(value, dict):
         return {key: _to_json(each) for key, each in value.items()}
     if isinstance(value, list):

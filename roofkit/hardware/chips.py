@@ -76,7 +76,7 @@ class Chip:
         if not isinstance(self.interconnect, Interconnect | None):
             raise ValueError(
                 f"{self.name}: interconnect must be an Interconnect, such as "
-                f'Interconnect(18, 25e9, "switch", chips=8), got {self.interconnect!r}'
+                f'Interconnect(18, 25e9, "switch", largest=8), got {self.interconnect!r}'
             )
 
     def __repr__(self):

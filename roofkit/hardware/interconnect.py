@@ -21,7 +21,7 @@ class Interconnect:
     topology : "torus" (links to the neighbours along every axis), "switch" (all links of a chip
         lead to a switch), "all-pairs" (a direct link to every other chip), or None if it depends
         on the server
-    largest : the most chips that one switch or one all-pairs topology can join
+    largest : maximum number of chips on one switch, or in one all-pairs topology
     slices : the axis lengths of every available torus, such as ((2, 2), (4, 4))
     wraps : an axis is a ring if its length is a multiple of wraps, else a line
     wraps_together : True if axes are rings only when all lengths are multiples of wraps
@@ -118,7 +118,7 @@ class Interconnect:
         return self.links * self.bandwidth
 
     def rings(self, axes):
-        """Return a tuple of bools: whether each axis is a ring, given the axis lengths."""
+        """Return a tuple that tells for each axis of these lengths whether it is a ring."""
         whole = [length % self.wraps == 0 for length in axes]
         return tuple(all(whole) if self.wraps_together else ring for ring in whole)
 

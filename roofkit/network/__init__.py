@@ -1,7 +1,7 @@
 """Communication between chips: groups of chips, collectives and split matmuls.
 
 A Group is a set of chips and the links between them. The cost of a collective is the number of
-bytes through one chip's links. Divided by the group's ``egress``, it gives the time:
+bytes through one chip's links. The time is this number divided by the group's ``egress``:
 
 >>> import roofkit as rk
 >>> v5e = rk.network.group("TPU v5e", 8)

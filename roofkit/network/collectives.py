@@ -2,8 +2,8 @@
 
 ``size`` is the number of bytes in the whole array, after a gather or before a scatter. Sizes and
 counts can be numbers, arrays that broadcast, or SymPy symbols. The cost of a collective is the
-number of bytes through the links of the chip with the fewest links. Divided by the group's
-``egress``, it gives the time. A single chip sends nothing.
+number of bytes through the links of the chip with the fewest links. The time is this number divided
+by the group's ``egress``. A single chip sends nothing.
 
 ``exact=False`` is the usual approximation for many chips. It assumes that chips send their own
 share too, so it counts V instead of (n-1)/n V. For two chips, this doubles the bytes.
@@ -45,8 +45,8 @@ from roofkit.roofline import larger
 class Transfer:
     """The bytes that a collective moves.
 
-    ``bytes`` counts bytes through one chip's links within its node, ``network_bytes`` those through
-    its network card. With latency, ``bytes`` is at least what the links can carry during the hops.
+    ``bytes`` are sent over one chip's links within its node, ``network_bytes`` over its network
+    card. With latency, ``bytes`` is at least the number that the links can carry during the hops.
 
     >>> all_gather(16e6, Group("switch", (8,), 450e9))
     Transfer(14 MB over 450 GB/s, 31.1 µs)
@@ -81,7 +81,7 @@ class Transfer:
 
 
 def all_gather(size, group, *, exact=True, with_latency=False):
-    """Return the Transfer that gives every chip an array of ``size`` bytes, split over all chips.
+    """Return the Transfer of an all-gather of an array of ``size`` bytes.
 
     Each chip starts with 1/n of the array and receives the other (n-1)/n over its links.
 
@@ -93,9 +93,9 @@ def all_gather(size, group, *, exact=True, with_latency=False):
 
 
 def reduce_scatter(size, group, *, exact=True, with_latency=False):
-    """Return the Transfer that sums ``size`` bytes over all chips, leaving 1/n of the sums on each.
+    """Return the Transfer of a reduce-scatter of ``size`` bytes of partial sums per chip.
 
-    This moves the same bytes as an all-gather. The additions are not counted.
+    Each chip gets 1/n of the sums. This takes as many bytes as an all-gather, without additions.
 
     >>> from roofkit.network import ring
     >>> reduce_scatter(16e6, ring(4, 45e9)).bytes
@@ -105,7 +105,7 @@ def reduce_scatter(size, group, *, exact=True, with_latency=False):
 
 
 def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
-    """Return the Transfer that sums ``size`` bytes over all chips, leaving all the sums on each.
+    """Return the Transfer of an all-reduce of ``size`` bytes of partial sums per chip.
 
     This is a reduce-scatter followed by an all-gather. The additions are not counted. If links are
     idle, overlapping the two phases can be faster: V / W at best on a line.
@@ -117,9 +117,9 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
 
     Such a switch reduces the time to V / W. No all-reduce is faster, because for each number, a
     chip must send either its own part or the sum. nccl-tests prints 2(n-1)/n V / seconds as the bus
-    bandwidth, which says nothing about the links if the switch adds. Logs of eight H100s show 475
-    to 480 GB/s, more than the links' 450; V / W would give 787.5. For a comparison of measured
-    collectives with these bounds, see tests/roofkit/network/test_measured_times.py.
+    bandwidth, which says nothing about the links if the switch does the sums. Logs of eight H100s
+    show 475 to 480 GB/s, more than the links' 450; V / W would give 787.5. To compare measured
+    times with these bounds, see tests/roofkit/network/test_measured_times.py.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
@@ -145,12 +145,12 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
 
 
 def all_to_all(size, group, *, exact=True, with_latency=False):
-    """Return the Transfer in which every chip sends 1/n of its part of an array to every chip.
+    """Return the Transfer of an all-to-all of an array of ``size`` bytes.
 
-    Each chip's part is 1/n of ``size`` bytes. The n² pieces take shortest paths. The busiest link
-    carries 1/8 of ``size`` on a ring with an even number of chips (a quarter of a gather on many
-    chips), (n-1)/2n on a one-way ring, 1/4 in the middle of a line, and (n-1)/n² at a switch. On a
-    torus, it is on the longest axis. The Transfer counts as many bytes for every link of a chip.
+    Each chip has 1/n of the array and sends 1/n of that to every chip, on shortest paths. The
+    busiest link carries 1/8 of ``size`` on a ring with an even number of chips (a quarter of a
+    gather on many chips), (n-1)/2n on a one-way ring, 1/4 in the middle of a line, and (n-1)/n² at
+    a switch. On a torus, it is on the longest axis. The Transfer treats all links as equally busy.
 
     >>> from roofkit.network import ring
     >>> all_to_all(16e6, ring(4, 45e9)), all_to_all(16e6, ring(4, 45e9, bidirectional=False))

@@ -1,7 +1,7 @@
 """Groups of chips that work on one array, and the links between them.
 
-``group`` builds a group of chips from the table, with the topology given there. ``ring``, ``line``,
-``torus``, ``switch`` and ``all_pairs`` build groups from your own links.
+``group`` builds a group of chips with the topology in the table. ``ring``, ``line``, ``torus``,
+``switch`` and ``all_pairs`` build groups from your own links.
 """
 
 import functools
@@ -129,7 +129,7 @@ class Group:
 
     @property
     def links(self):
-        """Number of links within its node of the chip that has the fewest."""
+        """Smallest number of links that a chip has within its node."""
         if self.topology == "switch":
             return 1
         if self.topology == "all-pairs":
@@ -167,7 +167,7 @@ class Group:
         return Roofline(self.peak_flops(dtype, peak_flops), self.egress, "link")
 
     def peak_flops(self, dtype="bf16", given=None):
-        """Return the peak of one chip in FLOP/s: ``given``, or the peak of the group's chip."""
+        """Return the peak FLOP/s of one chip: ``given``, or that of the group's Chip."""
         if given is not None:
             return check_number(given, "peak_flops")
         if self.chip is None:
@@ -247,7 +247,7 @@ def all_pairs(n, bandwidth, *, latency=0.0):
 
 
 def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
-    """Return a Group of n chips from the table, with the topology given there.
+    """Return a Group of n chips from the table, with their topology.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
     chip = find_chip(chip)
     interconnect = chip.interconnect
     if interconnect is None:
-        raise ValueError(f"{chip.name} has no links in the table; build a group from your own")
+        raise ValueError(f"{chip.name} has no links in the table; build a Group of your own")
     latency = float(interconnect.latency or 0)
     if not isinstance(bidirectional, BOOLEANS):
         raise ValueError(f"bidirectional={bidirectional!r} must be True or False")
@@ -309,7 +309,7 @@ def group(chip, n, *, topology=None, bidirectional=True, nodes=1, card=None):
 
 
 def check_group(group):
-    """Raise ValueError for anything but a Group."""
+    """Raise ValueError unless the argument is a Group."""
     if not isinstance(group, Group):
         raise ValueError(
             f"group must be a Group, got {type(group).__name__}: {group!r}; "
@@ -318,7 +318,7 @@ def check_group(group):
 
 
 def _make_group(chip, n, topology, bidirectional):
-    """Return a Group of chips that have no topology in the table, with the caller's topology."""
+    """Return a Group with the caller's topology, for chips without a topology in the table."""
     width = chip.interconnect.total
     if not bidirectional and topology != "ring":
         raise ValueError(f"only a ring can be one-way, not topology={topology!r}")

@@ -218,7 +218,7 @@ def test_a_load_is_answered_with_replicas_and_a_price():
     [
         (["--batch", "1,x"], "'1,x' must be a number or a list such as 1,8,64"),
         (["--prompt", "1,2", "--new", 5], "need a single batch and prompt"),
-        (["--per-token", 1, "--batch", 8], "no --batch: this finds the batch"),
+        (["--per-token", 1, "--batch", 8], "no --batch; the command finds the batch"),
         (["--price", 1, "--prompt", "8,9"], "give one --prompt"),
     ],
 )
