@@ -302,7 +302,7 @@ def regimes(label):
 def intervals(ratio, regime, count):
     """Return the interval of measured / predicted in each regime, or of all rows if it has none.
 
-    On each side, a share ``TAIL`` of the rows is outside, but at least the outermost row.
+    On each side, a share ``TAIL`` of the rows (at least one row) lies on or beyond the limit.
     """
     bounds = []
     for at in range(count):

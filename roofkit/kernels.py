@@ -39,8 +39,8 @@ NORM_PARAMETERS = {"layer": 2, "rms": 1}
 def dot(N, dtype="bf16", *, fma=2, moves="xyz"):
     """Return the Cost of a dot product z = x · y of two vectors of length N.
 
-    N multiplications and N - 1 additions make 2N - 1 FLOPs (N with ``fma=1``). The kernel reads x
-    and y, and writes the scalar z in the same dtype.
+    N multiplications and N - 1 additions add up to 2N - 1 FLOPs (N with ``fma=1``). The kernel
+    reads x and y, and writes the scalar z in the same dtype.
 
     >>> dot(1024).intensity
     0.4995119570522206

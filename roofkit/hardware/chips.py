@@ -66,7 +66,7 @@ class Chip:
         for given, value in self.peaks.items():
             dtype = read_dtype(given, f"{self.name}: peaks: dtype")
             if dtype in peaks:
-                raise ValueError(f"{self.name}: peaks has {dtype} twice, once as {given!r}")
+                raise ValueError(f"{self.name}: peaks lists {dtype} twice, once as {given!r}")
             peaks[dtype] = make_figure(value, "peak", f"{self.name}: peaks[{given!r}]")
         set_field("peaks", MappingProxyType(peaks))
         for name, key in FIGURE_KEYS.items():

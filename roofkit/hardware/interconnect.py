@@ -103,7 +103,7 @@ class Interconnect:
         _check_count("wraps", self.wraps, 3)
         slices = self.slices
         if not isinstance(slices, tuple) or not slices:
-            raise ValueError(f"a torus needs its slices, such as ((2, 2), (4, 4)), got {slices!r}")
+            raise ValueError(f"a torus needs slices, such as ((2, 2), (4, 4)), got {slices!r}")
         for axes in slices:
             if not isinstance(axes, tuple) or 2 * len(axes) > self.links:
                 raise ValueError(
@@ -118,7 +118,7 @@ class Interconnect:
         return self.links * self.bandwidth
 
     def rings(self, axes):
-        """Return a tuple that tells for each axis of these lengths whether it is a ring."""
+        """Return a tuple with True for each axis that is a ring, given the axis lengths."""
         whole = [length % self.wraps == 0 for length in axes]
         return tuple(all(whole) if self.wraps_together else ring for ring in whole)
 

@@ -253,7 +253,7 @@ def test_a_peak_the_table_does_not_have_is_refused_with_those_it_has(dtype):
 def test_a_peak_is_found_in_any_spelling_of_its_dtype(dtype):
     assert rk.chip("H100").peak_flops(dtype) == 1978.9e12
     assert rk.Chip("mine", {dtype: 1e12}).peaks == {"fp8": 1e12}
-    with pytest.raises(ValueError, match="mine: peaks has fp8 twice, once as 'float8'"):
+    with pytest.raises(ValueError, match="mine: peaks lists fp8 twice, once as 'float8'"):
         rk.Chip("mine", {dtype: 1e12, "float8": 1e12})
 
 

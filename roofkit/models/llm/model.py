@@ -179,7 +179,7 @@ class LLM:
                 )
             settle("head_dim", self.hidden // self.heads)
         if self.kv_heads > self.heads:
-            self._refuse(f"{self.kv_heads} KV heads are more than the {self.heads} query heads")
+            self._refuse(f"{self.kv_heads} KV heads exceed the {self.heads} query heads")
         if self.heads % self.kv_heads:
             self._refuse(f"{self.kv_heads} KV heads do not divide the {self.heads} query heads")
         for name, known in (
@@ -211,7 +211,7 @@ class LLM:
         if not self.mlp and self.dense_mlps:
             self._refuse(f"{self.dense_mlps} of its layers need a dense MLP, but mlp is 0")
         if self.latent is not None and (self.qk_norm or self.qkv_bias or self.window):
-            self._refuse("latent attention has no qk_norm, no qkv_bias and no window here")
+            self._refuse("latent attention supports no qk_norm, qkv_bias or window")
 
     def _refuse(self, what):
         raise ValueError(f"{self.name}: {what}")
