@@ -387,7 +387,7 @@ def test_nobody_hands_in_for_another_nor_by_a_link(hub, labs):
     )
     assert hub.box.run("bash", "-c", sums).stdout == before
     assert said.count("was not collected") == 3
-    assert "ada put it there" in said
+    assert "created by the account ada" in said
     hub.box.run("test", "-f", f"{submitted}/cyd/{SET}/{SET}.ipynb")
     hub.box.run("bash", "-c", f"rm -r {inbound}/*never* {inbound}/*2999* '{inbound}/{mine}'")
 

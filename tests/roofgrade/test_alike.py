@@ -69,8 +69,8 @@ def test_both_of_a_team_wait_for_a_person_who_reads_of_the_other(graded, course)
     for student, other in {"ada": "bob", "bob": "ada", "cem": "team8", "team8": "cem"}.items():
         row = found[student]
         assert row.state == WAITING
-        assert f"{other} handed in with the same me" in row.reason
-        assert student not in row.reason.partition("handed in with")[0].split()
+        assert f"{other} used the same me" in row.reason
+        assert student not in row.reason.partition("used the same me")[0].split()
         assert row.flagged == (MINE,)
         assert score(course, student) == UNPAID
         assert read_standings(course, SET)[student].final is None
@@ -89,7 +89,7 @@ def test_no_page_of_a_student_names_the_other(graded, course):
     for student, other in others.items():
         [page] = feedback.write_pages(course, SET, [student])
         text = page.path.read_text(encoding="utf-8")
-        assert "A person will look at it" in text or "until a person has looked" in text
+        assert "Your teacher will look at it" in text or "until your teacher has looked" in text
         assert f">{other}" not in text
         assert f"{other} handed in" not in text
 

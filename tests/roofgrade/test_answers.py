@@ -176,7 +176,7 @@ def test_a_release_makes_pages_old_and_so_does_its_withdrawal(course):
     for change in (answer_release.release_answers, answer_release.withdraw_answers):
         change(course, SET)
         assert feedback.find_remarks(course, SET)["bob"] == [
-            "the feedback page is out of date: run feedback again"
+            "the feedback page is out of date; run feedback again"
         ]
         assert {made.status for made in feedback.write_pages(course, SET)} == {"written"}
         assert {made.status for made in feedback.write_pages(course, SET)} == {"left"}

@@ -114,7 +114,7 @@ def test_without_a_sandbox_nothing_is_graded(dask, course):
 @WEEKLY
 def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
     monkeypatch.setattr(cluster, "hash_grader", lambda: "another")
-    with pytest.raises(RuntimeError, match="another version of the grader"):
+    with pytest.raises(RuntimeError, match="a different version of the grader"):
         grading_run.grade_assignment(course, SET, dask=dask[0], progress=False)
 
 
@@ -122,7 +122,7 @@ def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
 def test_nobody_at_the_address_is_told_in_a_sentence(dask, monkeypatch):
     monkeypatch.setattr(cluster, "CONNECT_SECONDS", "1s")
     with (
-        pytest.raises(RuntimeError, match="start a Dask scheduler"),
+        pytest.raises(RuntimeError, match="Start a Dask scheduler"),
         cluster.Cluster(MarkingSetup(mark_submission, Box, False), "tcp://127.0.0.1:9"),
     ):
         pass

@@ -35,8 +35,8 @@ def test_what_is_unread_is_no_zero(course):
     grade(course, "ada", RIGHT, written=WRITTEN)
     text = said(page(course, "ada"))
     assert f"4 of {WORTH - 4} points so far" in text
-    assert "4 more points are not yet read by a person." in text
-    assert "9. A claim 4, not yet read" in text
+    assert "answers worth 4 more points." in text
+    assert "9. A claim not yet marked (out of 4)" in text
     assert "0 of 4" not in text.split("9. A claim")[1].split("Problem set")[0]
 
 
@@ -58,7 +58,7 @@ def test_a_page_is_written_anew_when_marks_change_and_left_otherwise(course):
     assert f"6 of {WORTH} points" in said(page(course, "ada"))
     assert "Handed in late −1.5" in said(page(course, "ada"))
     mark(course, "bob", 2, cell="ps1-time-check")
-    assert "A person set these points." in said(page(course, "bob"))
+    assert "Your teacher set these points." in said(page(course, "bob"))
 
 
 def test_the_colours_of_a_terminal_are_left_out(course):
@@ -96,7 +96,7 @@ def test_who_was_refused_or_waits_for_a_person_is_told_so(course):
     keep(course, "pat", "person", reason="internal")
     refused, waiting, halfway = (said(page(course, who)) for who in ("eve", "max", "pat"))
     assert "could not be graded: ps1.ipynb is <b>no</b> notebook" in refused
-    assert "A person has to look at your submission." in waiting
+    assert "Your teacher needs to look at your submission." in waiting
     assert "log" not in waiting, "what the instructor reads is no student's"
     assert "Until then, the points are provisional" in halfway
     for text in (refused, waiting):
@@ -152,7 +152,7 @@ def test_nothing_of_a_hostile_notebook_can_run_load_or_overlay(course):
 
 
 def test_an_unknown_student_is_named(course):
-    with pytest.raises(ValueError, match="nothing of nobody in ps1"):
+    with pytest.raises(ValueError, match="ps1 has no graded work from nobody"):
         feedback.write_pages(course, SET, ["nobody"])
 
 

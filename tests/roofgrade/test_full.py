@@ -23,7 +23,7 @@ from roofgrade.common import safe_files
 from roofgrade.gradebook import result_files
 from roofgrade.run import grading_run
 
-SAID = "the disk of"
+SAID = "the disk with"
 SIZE = 16 << 20
 MOUNTED = 'mount -t tmpfs -o size=$0 roofgrade "$1" && shift && exec "$@"'
 RUN = (SET, "--workers", "1")
@@ -105,6 +105,6 @@ def test_an_export_names_a_full_disk_that_it_is_written_to(tmp_path):
             text=True,
         )
     assert done.returncode == 1
-    assert "its disk is full" in done.stderr
+    assert "because the disk is full" in done.stderr
     assert "Traceback" not in done.stderr
     assert "Exception" not in done.stderr

@@ -90,11 +90,11 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
     ("path", "data", "why"),
     [
         ("amy/stuff/Untitled.ipynb", b"{", "which set"),
-        ("amy/notes.txt", b"", "nothing of ps1, only notes.txt"),
+        ("amy/notes.txt", b"", "nothing for ps1, only notes.txt"),
         ("amy/ps1.py", b"", "not a notebook"),
-        ("cem.zip", b"", "archive: unpack it, put its files in submitted/ID/ps1/"),
-        ("fay.docx", b"", "in no student's folder: put it in submitted/ID/ps1/"),
-        ("ps1.ipynb", WORK, "whose"),
+        ("cem.zip", b"", "archive. Unpack it, put its files in submitted/ID/ps1/"),
+        ("fay.docx", b"", "If it belongs to a student, put it in submitted/ID/ps1/"),
+        ("ps1.ipynb", WORK, "owner is unclear"),
         ("amy/ps1-ps2/Untitled.ipynb", b"{", "which set"),
         (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
         ("a\nb/ps1/ps1.ipynb", WORK, "control"),
@@ -143,7 +143,7 @@ def test_what_lies_beside_a_students_sets_is_told(course):
     put(course, "amy/answers.docx", b"")
     put(course, "amy/ps2/ps2.ipynb", OTHER)
     assert read_submission(only(course)).remarks == (
-        "files outside a folder for a set: answers.docx",
+        "files that are not in a folder for a set: answers.docx",
     )
 
 
@@ -175,7 +175,7 @@ def test_who_are_known_as_two_stay_two(course):
         ("ann/ps1", "ann"),
     ]
     [unsure] = (each for each in found if each.state)
-    assert unsure.why == "it could belong to Ann and ann: rename it to the right id"
+    assert unsure.why == "its name matches Ann and ann; rename it to the right student's id"
 
 
 def test_of_a_students_two_folders_the_exactly_named_counts(course):
@@ -185,7 +185,7 @@ def test_of_a_students_two_folders_the_exactly_named_counts(course):
     found = listed(course)
     assert {name for name, folder in found.items() if not folder.state} == {"amy/ps1"}
     assert found["amy/PS1"].state == found["ps1_amy.ipynb"].state == WAITING
-    assert "amy/ps1 of the same student was graded" in found["amy/PS1"].why
+    assert "amy/ps1 by the same student was graded" in found["amy/PS1"].why
 
 
 def test_of_two_others_the_newest_counts(course):
@@ -271,9 +271,9 @@ def test_what_is_beyond_the_bounds_is_refused(course):
     put(course, f"long/ps1/{'x' * 120}\x1b[2J.csv", b"")
     reasons = {
         "many/ps1": "more than 200 files",
-        "deep/ps1": "more than 8 deep",
-        "large/ps1": r"has 11\.0 MB, more than 10\.0 MB",
-        "heavy/ps1": r"more than 20\.0 MB together",
+        "deep/ps1": "more than 8 levels deep",
+        "large/ps1": r"is 11\.0 MB, but the limit is 10\.0 MB",
+        "heavy/ps1": r"add up to more than 20\.0 MB",
         "odd/ps1": "not UTF-8",
         "long/ps1": "control characters",
     }

@@ -70,7 +70,7 @@ def test_while_a_run_is_under_way_a_command_says_so_and_goes_on(regraded, tmp_pa
     course = Course(shutil.copytree(regraded.root, tmp_path / "copy"))
     with result_files.run_lock(course, SET):
         said = ask(course.root, "export", SET)
-    told = f"not yet saved: process {os.getpid()} is grading {SET}"
+    told = f"not included: process {os.getpid()} is already grading {SET}"
     assert told in said.stderr
     assert "process" not in said.stdout
     assert len(result_files.read_unsaved(course, SET)) == 1

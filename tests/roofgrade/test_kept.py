@@ -118,7 +118,7 @@ def test_the_version_changes_with_an_instructors_own_questions(tmp_path, monkeyp
 
 def test_two_cannot_grade_a_set_at_the_same_time(course):
     with result_files.run_lock(course, "ps1"):
-        told = f"process {os.getpid()} is grading ps1"
+        told = f"process {os.getpid()} is already grading ps1"
         with pytest.raises(RuntimeError, match=told), result_files.run_lock(course, "ps1"):
             pass
         with result_files.run_lock(course, "ps2"):
@@ -183,7 +183,7 @@ def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
             assert (course.grading / "ps1/lock").read_text().startswith(f"{os.getpid()} ")
     monkeypatch.setattr(result_files, "WAIT_SECONDS", 0)
     with held(course) as (worker, _):
-        told = f"process {worker.pid} is grading"
+        told = f"process {worker.pid} is already grading"
         with pytest.raises(RuntimeError, match=told), result_files.run_lock(course, "ps1"):
             pass
 
@@ -191,7 +191,7 @@ def test_a_worker_of_a_run_that_was_killed_is_waited_for(course, monkeypatch):
 def test_a_run_on_another_machine_is_named_with_it(course):
     with result_files.run_lock(course, "ps1"):
         (course.grading / "ps1/lock").write_text("4194305 elsewhere\n")
-        told = r"process 4194305 \(elsewhere\) is grading"
+        told = r"process 4194305 \(elsewhere\) is already grading"
         with pytest.raises(RuntimeError, match=told), result_files.run_lock(course, "ps1"):
             pass
 

@@ -37,7 +37,7 @@ def test_a_penalty_is_a_share_of_the_whole_score_and_never_more():
 
 @pytest.mark.parametrize("wrong", [{"per_day": 10}, {"per_day": 0.1, "most": -1}])
 def test_a_share_outside_0_to_1_is_refused(wrong):
-    with pytest.raises(ValueError, match="must be a share from 0 to 1"):
+    with pytest.raises(ValueError, match="must be between 0 and 1"):
         LatePolicy(**wrong)
 
 

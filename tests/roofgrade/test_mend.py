@@ -258,7 +258,7 @@ def test_numbers_that_json_lacks_do_not_matter():
         (b"null", "no readable cells"),
         (b'{"cells": 3}', "no readable cells"),
         (b'{"worksheets": [{"cells": [null]}]}', "no readable cells"),
-        (b'{"cells": []}', "nothing of this problem set"),
+        (b'{"cells": []}', "nothing from this problem set"),
         (b'{"cells": [{"source": 3}]}', "not text"),
         (json.dumps({"cells": [{"source": "x" * 200_001}]}).encode(), "has more than"),
         (json.dumps({"cells": [{"source": "x" * 200_000}] * 11}).encode(), "characters"),
@@ -273,7 +273,7 @@ def test_what_is_no_notebook_of_this_set_is_refused_with_a_reason(raw, reason):
 def test_another_sets_notebook_is_refused():
     other = (ROOT / "exercises/en/ps2/ps2.ipynb").read_bytes()
     # Both ask for "me"; what is found of a set is its own cells.
-    with pytest.raises(RefusedError, match="nothing of this problem set"):
+    with pytest.raises(RefusedError, match="nothing from this problem set"):
         restore_notebook(other, RELEASE)
 
 

@@ -58,7 +58,7 @@ def test_thousands_of_updates_of_thousands_of_displays_take_no_time():
     assert made[0].data == made[-1].data == update["data"]
     cell = new_code_cell(outputs=made)
     assert len(format_notebook(new_notebook(cells=[cell]))) < LONGEST_NOTEBOOK
-    assert cell.outputs[0].text == "... Outputs were too large and were left out ...\n"
+    assert cell.outputs[0].text == "... Some outputs were too large and were omitted ...\n"
 
 
 def test_a_notebook_has_no_outputs_without_end():
@@ -74,7 +74,7 @@ def test_a_notebook_that_is_too_long_keeps_its_points():
     text = format_notebook(new_notebook(cells=[cell, check]))
     assert len(text) < LONGEST_NOTEBOOK
     first, second = nbformat.reads(text, 4).cells
-    assert first.outputs[0].text == "... Outputs were too large and were left out ...\n"
+    assert first.outputs[0].text == "... Some outputs were too large and were omitted ...\n"
     assert second.outputs[0].data["text/plain"] == "2.0"
 
 

@@ -20,7 +20,7 @@ from roofgrade.pages.notebook_html import Cleaning
 pytestmark = pytest.mark.slow("no page runs, loads or hides anything, whatever a student wrote")
 
 SLOW = "what takes for ever to render"
-TOLD = "too large or too slow to show"
+TOLD = "too large or too slow to display"
 MESSAGE = "Dense peak over memory bandwidth"
 PIXEL = "iVBORw0KGgo="
 
@@ -75,7 +75,7 @@ def test_what_is_too_much_is_plain_text_and_the_others_are_whole(course, slow):
     assert MESSAGE in html
     assert "Why *so* much?" in html
     assert feedback.find_remarks(course, SET)["mallory"] == [
-        "too large or too slow to show: the feedback page has it as plain text; look at the file"
+        "too large or too slow to display, so the feedback page shows plain text; look at the file"
     ]
     html = page(course, "ada")
     assert TOLD not in html
@@ -191,8 +191,7 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     path.write_text(json.dumps(nb))
     html = formgrade(course, path)
     assert (
-        "This submission needs a person: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..."
-        in html
+        "This submission needs review: a &lt;b&gt;crash&lt;/b&gt;[2J after right answers..." in html
     )
     assert "." * 3_000 not in html
     assert '<a href="#ps1-ridge-check">ps1-ridge-check</a>, ' in html
@@ -201,7 +200,7 @@ def test_who_marks_reads_why_a_person_is_needed_and_the_student_does_not(course)
     assert "crash" not in page(course, "ada")
     nb["metadata"]["roofgrade"] = {"reason": ["no text"], "flagged": "no list"}
     path.write_text(json.dumps(nb))
-    assert "needs a person" not in formgrade(course, path)
+    assert "needs review" not in formgrade(course, path)
 
 
 def drawing(inside):

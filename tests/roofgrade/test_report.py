@@ -76,7 +76,7 @@ def _grey(colour):
 
 
 def test_nothing_kept_is_said(tmp_path):
-    with pytest.raises(ValueError, match="no results of 'ps1'"):
+    with pytest.raises(ValueError, match="no results for 'ps1'"):
         make_report(classroom(tmp_path), SET)
 
 

@@ -47,7 +47,7 @@ def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,email\nAnn,a@b\n", "no column of ids"),
+        ("name,email\nAnn,a@b\n", "no id column"),
         ("", "is empty"),
         ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
         ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' appears twice"),
@@ -55,10 +55,10 @@ def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
         ("id\nann\nANN\n", "line 3: 'ANN' and 'ann' are two spellings of the same id"),
         (
             "id\n<img src=x>\n",
-            "line 2: '<img src=x>' cannot be used as an id: its name contains '<=>'",
+            "line 2: '<img src=x>' cannot be used as an id: the name contains '<=>'",
         ),
         ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be used as an id"),
-        ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells under 2 headings"),
+        ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells, but 2 column headings"),
         ('id,last_name\nann,"Muster\n', "unexpected end of data"),
     ],
 )
@@ -100,7 +100,7 @@ def test_the_ids_that_a_kit_carries_name_nobody(tmp_path):
     file = tmp_path / "course/course/ids.txt"
     told = CliRunner().invoke(main, ["--course", str(course.root), "roster", "--ids", str(file)])
     assert told.exit_code
-    assert "load a roster first" in told.output
+    assert "Load a roster first" in told.output
     (tmp_path / "roster.csv").write_text("id,last_name\nlov7,Lovelace\nzoé,Muller\n")
     typed = ["--course", str(course.root), "roster", str(tmp_path / "roster.csv")]
     told = CliRunner().invoke(main, [*typed, "--ids", str(file)])

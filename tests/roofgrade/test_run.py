@@ -63,7 +63,7 @@ def test_each_folder_ends_with_one_result_and_the_counts_add_up(course, tmp_path
     assert found["bea"].reason == "the grader failed twice: the warm Python died"
     assert found["cem"].reason == "the grader failed: ZeroDivisionError: by nought"
     for student in ("dia", "ivy"):
-        assert found[student].reason.startswith("it stopped the worker twice")
+        assert found[student].reason.startswith("its worker was stopped twice")
     assert summary.counts == {GRADED: 4, REFUSED: 1, WAITING: 4, UNGRADED: 0}
     assert len(list(read_results(course, SET))) == 9
     assert found["ada"].points is not None
@@ -78,7 +78,7 @@ def test_what_is_nobodys_is_counted_and_no_student(course):
     summary = grade_with(course)
     assert summary.counts == {GRADED: 1, REFUSED: 0, WAITING: 3, UNGRADED: 0}
     assert summarise_without_grading(course, SET).counts == summary.counts
-    assert "4 folders of ps1: 1 graded, 0 refused, 3 need a person." in summary.sentences()
+    assert "4 folders of ps1: 1 graded, 0 refused, 3 need review." in summary.sentences()
     text = summary.text()
     assert "cem.zip" in text
     assert "fay.docx" in text
@@ -139,7 +139,7 @@ def test_a_changed_grader_is_announced_and_marks_anew(course, monkeypatch, capsy
     monkeypatch.setattr("roofgrade.gradebook.result_files.hash_grader", lambda: "another")
     grade_with(course)
     said = capsys.readouterr().err
-    assert "have changed: all 2 earlier results are graded again" in said
+    assert "have changed, so all 2 earlier results are graded again" in said
     assert read_result(course, SET, "ada", f"ada/{SET}").key != key
     grade_with(course)
     assert "changed" not in capsys.readouterr().err
@@ -186,7 +186,7 @@ def test_without_a_sandbox_nothing_is_graded(course):
 
 def test_a_run_that_fails_before_it_marks_leaves_no_worker(course):
     hand_in(course, "ada")
-    with pytest.raises(ValueError, match="no folder of zoe"):
+    with pytest.raises(ValueError, match="from zoe"):
         grade_with(course, only=["zoe"])
     for worker in multiprocessing.active_children():
         worker.join(300)
@@ -198,7 +198,7 @@ def test_two_runs_of_one_set_exclude_each_other(course):
     grade_with(course)
     with (course.grading / SET / "lock").open("r+") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(RuntimeError, match=f"process {os.getpid()} is grading {SET}"):
+        with pytest.raises(RuntimeError, match=f"process {os.getpid()} is already grading {SET}"):
             grade_with(course)
     assert states(grade_with(course)) == {"ada": GRADED}
 
@@ -209,7 +209,7 @@ def test_a_run_over_some_students_leaves_the_rest_as_it_stands(course):
     summary = grade_with(course, only=("bea",))
     assert states(summary) == {"ada": UNGRADED, "bea": GRADED, "cem": UNGRADED}
     assert states(summarise_without_grading(course, SET)) == states(summary)
-    with pytest.raises(ValueError, match="no folder of dia with ps1"):
+    with pytest.raises(ValueError, match="no ps1 from dia"):
         grade_with(course, only=("bea", "dia"))
 
 

@@ -50,19 +50,19 @@ def summary():
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
     assert summary.text() == (
-        "student  folder   state               points  not yet read\n"
-        "bea      bea/ps1  ✓ graded          26 of 26\n"
+        "student  folder   state             points  not yet marked\n"
+        "bea      bea/ps1  ✓ graded        26 of 26\n"
         "    the notebook is called 'PS1.ipynb'\n"
         "    the feedback page is out of date\n"
-        "cem      cem/ps1  ✗ refused                –\n"
+        "cem      cem/ps1  ✗ refused              –\n"
         "    the notebook is not valid JSON\n"
         "    the gradebook has the points of an earlier submission\n"
-        "dia      dia/ps1  ! needs a person   1 of 26  3 cells\n"
+        "dia      dia/ps1  ! needs review   1 of 26  3 cells\n"
         "    a cell was stopped after 30 s\n"
-        "eli      eli/ps1  … ungraded               –\n"
+        "eli      eli/ps1  … ungraded             –\n"
         "\n"
-        "5 folders of ps1: 2 graded, 1 refused, 1 need a person, 1 ungraded.\n"
-        "2 with cells that have not been read yet.\n"
+        "5 folders of ps1: 2 graded, 1 refused, 1 need review, 1 ungraded.\n"
+        "2 with cells that have not been marked yet.\n"
         "No longer in submitted/, but still with points: zoe."
     )
     assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)
@@ -78,7 +78,7 @@ def test_who_waited_for_a_person_is_graded_once_one_has_been_there():
     ada, bea = summarise("ps1", rows, standings, 26.0).rows
     assert (ada.state, ada.notes) == (
         GRADED,
-        ("a person has set points; before that: a crash", "renamed"),
+        ("points were set by hand; the reason for review was: a crash", "renamed"),
     )
     assert (bea.state, bea.notes) == (WAITING, ("a crash", "renamed"))
 

@@ -29,11 +29,11 @@ def folder(tmp_path_factory):
 def test_a_term_in_commands(folder):
     assert "2 students loaded." in ask(folder, "roster", folder / "roster.csv").output
     said = ask(folder, "unpack", folder / "all.zip", "ps1").output
-    assert "1 unpacked, 1 left out." in said
+    assert "1 unpacked, 1 skipped." in said
     assert "cy/ps1" in said
 
     said = ask(folder, "ps1", "--workers", "1", "--all").output
-    assert "2 graded, 0 refused, 0 need a person" in said
+    assert "2 graded, 0 refused, 0 need review" in said
     assert "22 of 26" in said
     assert "2 graded" in ask(folder, "table", "ps1").output
     assert "2 written, 0 unchanged." in ask(folder, "feedback", "ps1").output
@@ -43,13 +43,13 @@ def test_a_term_in_commands(folder):
         row["student"]: row
         for row in csv.DictReader(ask(folder, "export", "ps1").output.splitlines())
     }
-    assert (rows["ada"]["status"], rows["ada"]["grade"]) == ("not yet read", "")
+    assert (rows["ada"]["status"], rows["ada"]["grade"]) == ("not yet marked", "")
     assert rows["ada"]["last name"] == "Muster, Jr."
     assert '"22"' in ask(folder, "export", "ps1", "--for", "moodle", "--provisional").output
     assert "ps1.ridge" in ask(folder, "report", "ps1").output
     assert (folder / "autograded/ps1-report.png").is_file()
     assert (
-        "2 judged, 0 with other points, 0 change"
+        "Answers regraded: 2. Points differ: 0."
         in ask(folder, "regrade", "ps1", "ps1.ridge").output
     )
     assert ask(folder, "late", "ps1", "--per-day", "0.1").output == ""

@@ -194,7 +194,7 @@ HOARDS = {
 
 # A cell after which the process makes no sense, by what a person reads of it.
 ENDING = {
-    "it crashed, or a call ended Python": {
+    "crashed, or its code ended Python": {
         "a crash": "import ctypes\nctypes.string_at(0)",
         "a closed channel": "import os\nos.close(3)",
         "i386 system calls": (

@@ -90,7 +90,7 @@ def test_what_does_not_obey_is_ended(any_box, monkeypatch):
 
 
 def test_a_notebook_has_a_time_limit_too(any_box):
-    ended = pytest.raises(ProcessEndedError, match="ran over its time limit")
+    ended = pytest.raises(ProcessEndedError, match="exceeded its time limit")
     with any_box.open({}, seconds=0.5) as child, ended:
         for source in ("1 + 1", "while True: pass"):
             child.run(source)
@@ -111,7 +111,7 @@ def test_what_a_cell_asks_is_answered_while_it_runs(any_box):
 
 
 def test_a_crash_of_student_code_is_the_students(any_box):
-    with any_box.open({}) as child, pytest.raises(ProcessEndedError, match="ended: it crashed"):
+    with any_box.open({}) as child, pytest.raises(ProcessEndedError, match="process crashed"):
         child.run("import os\nos._exit(3)")
 
 
@@ -207,7 +207,7 @@ def test_a_refusal_says_what_to_do(monkeypatch, said, reason):
 
 def test_what_is_missing_is_named(monkeypatch):
     monkeypatch.setattr(host.shutil, "which", lambda name: None)
-    with pytest.raises(MachineryError, match="install the package bubblewrap"):
+    with pytest.raises(MachineryError, match="Install the package bubblewrap"):
         Box().open({})
     monkeypatch.undo()
     monkeypatch.setattr(host.sys, "platform", "darwin")
@@ -215,5 +215,5 @@ def test_what_is_missing_is_named(monkeypatch):
         Box().open({})
     monkeypatch.undo()
     monkeypatch.setitem(sys.modules, "pyseccomp", None)
-    with pytest.raises(MachineryError, match="install the package libseccomp"):
+    with pytest.raises(MachineryError, match="Install the package libseccomp"):
         syscalls.make_filter.__wrapped__()
