@@ -274,7 +274,7 @@ def test_what_is_beyond_the_bounds_is_refused(course):
         "deep/ps1": "more than 8 levels deep",
         "large/ps1": r"is 11\.0 MB, but the limit is 10\.0 MB",
         "heavy/ps1": r"add up to more than 20\.0 MB",
-        "odd/ps1": "not UTF-8",
+        "odd/ps1": "not valid UTF-8",
         "long/ps1": "control characters",
     }
     for name, folder in listed(course).items():
