@@ -1,7 +1,7 @@
-"""nbgrader's settings: where the course keeps what, and how solutions leave the student version.
+"""nbgrader's settings: the course's folders, and how solutions are removed for students.
 
-Students' work goes to submitted/, the graded copies to autograded/, what they get back to
-feedback/; all three, and the gradebook, stay out of version control.
+Students' work goes to submitted/, graded copies to autograded/, and feedback pages to feedback/.
+These folders and the gradebook are not under version control.
 """
 
 from pathlib import Path
@@ -15,24 +15,24 @@ c = get_config()  # noqa: F821  nbgrader provides it
 c.CourseDirectory.course_id = "roofline"
 c.CourseDirectory.source_directory = "solutions/en"
 c.CourseDirectory.release_directory = "exercises/en"
-# Beside a solution only files meant for students may stand: nbgrader copies them all.
+# A solution's folder may contain only files for students, because nbgrader copies all of them.
 c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "*.md"]
 
-# The cell above the stub holds `name = ...`, so that an untouched notebook still runs to its end.
+# The cell above the stub contains `name = ...`, so an untouched notebook still runs to its end.
 c.ClearSolutions.code_stub = {"python": "# YOUR CODE HERE"}
 c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
 
-# A rubric stands in a locked cell beside the paragraph that it marks: nbgrader knows it from task
-# cells alone. Who marks sees it in formgrader; no release and no feedback page shows it.
+# A paragraph's rubric is in a locked cell next to it, but nbgrader expects rubrics only in task
+# cells. Teachers see the rubric in Formgrader; it is not in any release or feedback page.
 c.ClearMarkScheme.enforce_metadata = False
 
-# A page that students get runs nothing, loads nothing, and is made anew whenever it is asked for.
+# Feedback pages run no scripts and load nothing. They are rewritten each time.
 c.GenerateFeedback.exporter_class = "roofgrade.pages.feedback.FeedbackExporter"
-c.GenerateFeedback.preprocessors = []  # the exporter has its own
+c.GenerateFeedback.preprocessors = []  # the exporter uses others
 c.GenerateFeedback.force = True
 
-# Nor does a page of Formgrader run what a student wrote, or load anything from another host.
-# Cleaning makes HTML, within bounds; nbconvert's own filters have nothing left to do.
+# Formgrader's pages don't run what students wrote, or load anything from other hosts. Cleaning
+# converts cells to HTML, up to a size limit, so nbconvert's own filters have nothing left to do.
 c.HTMLExporter.preprocessors = ["roofgrade.pages.notebook_html.Cleaning"]
 c.HighlightMagicsPreprocessor.enabled = False
 READY = ("markdown2html", "highlight_code", "strip_files_prefix")
@@ -43,8 +43,8 @@ HOUSE = Path(roofgrade.__file__).parent / "pages/templates"
 c.HTMLExporter.extra_template_basedirs = [str(HOUSE), str(FORMGRADER)]
 c.HTMLExporter.extra_template_paths = [str(FORMGRADER)]
 
-# What students hand in is built anew from the release first: a cell that stands twice, is gone or
-# has lost its metadata would else end the run. A deleted check comes back, and counts.
+# Each submitted notebook is first rebuilt from the release. Otherwise, cells that are duplicated,
+# missing or without metadata would stop the run. Deleted checks are restored, and they count.
 c.Autograde.sanitize_preprocessors = [
     "roofgrade.restore.nbgrader_step.RestoreNotebook",
     "nbgrader.preprocessors.OverwriteKernelspec",

@@ -85,9 +85,9 @@ all_option = click.option("--all", "every", is_flag=True, help="Print every row.
 @click.option("--dask", default="", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
 @click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
 @click.option(
-    "--only", multiple=True, metavar="STUDENT", help="Grade only this student; repeatable."
+    "--only", multiple=True, metavar="STUDENT", help="Grade only this student. Can be repeated."
 )
-@click.option("--unsandboxed", is_flag=True, help="No sandbox: students' code has your rights.")
+@click.option("--unsandboxed", is_flag=True, help="No sandbox: students' code gets your permissions.")
 @click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
 @click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
 @all_option
@@ -127,7 +127,7 @@ def _print_summary(course, summary, every):
 @main.command()
 @set_argument
 @click.argument("question")
-@click.option("--yes", is_flag=True, help="Change the grades, not only preview them.")
+@click.option("--yes", is_flag=True, help="Apply the changes instead of only showing them.")
 @click.pass_obj
 def regrade(course, name, question, yes):
     """Judge QUESTION again after its table changed. No student code runs."""
@@ -165,7 +165,7 @@ def feedback(course, name, students):
 @main.command()
 @set_argument
 @click.option("--withdraw", is_flag=True, help="Withdraw the answers.")
-@click.option("--yes", is_flag=True, help="Release them before the last due date.")
+@click.option("--yes", is_flag=True, help="Release them even before the last due date.")
 @click.pass_obj
 def answers(course, name, withdraw, yes):
     """Release the answers of SET to its feedback pages."""
@@ -232,12 +232,12 @@ def unpack(course, file, name):
 @main.command()
 @set_argument
 @click.option(
-    "--per-day", required=True, type=float, help="Share of the score per day, such as 0.1."
+    "--per-day", required=True, type=float, help="Share of the score to deduct per day, such as 0.1."
 )
 @click.option(
     "--grace", default=0.0, show_default=True, type=float, help="Hours without a penalty."
 )
-@click.option("--most", default=1.0, show_default=True, type=float, help="Largest share taken.")
+@click.option("--most", default=1.0, show_default=True, type=float, help="Largest share to deduct.")
 @click.pass_obj
 def late(course, name, **policy):
     """Set late penalties for submissions that are completely read."""
@@ -256,7 +256,7 @@ def late(course, name, **policy):
 @main.command()
 @set_argument
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
-@click.option("--into", type=EXISTING_FILE, help="Fill in this file of the LMS.")
+@click.option("--into", type=EXISTING_FILE, help="Fill in this file from the LMS.")
 @click.option("--provisional", is_flag=True, help="Export the points so far.")
 @click.pass_obj
 def export(course, name, form, into, provisional):

@@ -1,7 +1,7 @@
-"""Settings of the hub for accounts: their numbers, and the teacher's server.
+"""The hub's settings for accounts: their user ids, and the teacher's server.
 
-Only people with a number may sign in. All servers share the exchange, where numbers own files, so
-each server runs with its owner's number, never with another's or as root.
+Only people with a user id can sign in. All servers share the exchange, where files belong to user
+ids. So each server runs with its owner's user id, never with another one or as root.
 """
 
 import os
@@ -13,13 +13,13 @@ GRADEBOOK = {"secretKeyRef": {"name": "roofline-gradebook", "key": "url"}}
 
 
 def account_numbers(passwd=Path("/etc/roofline/passwd")):
-    """Return the number of each account, by its name."""
+    """Return the user id of each account, by its name."""
     rows = (line.split(":") for line in passwd.read_text().splitlines() if line)
     return {row[0]: int(row[2]) for row in rows}
 
 
 def prepare_server(spawner):
-    """Give a server its owner's number, and the teacher's the solutions and the gradebook."""
+    """Set the owner's user id. The teacher's server also gets the solutions and the gradebook."""
     name = spawner.user.name
     spawner.uid = spawner.gid = spawner.fs_gid = account_numbers()[name]
     spawner.environment = {**spawner.environment, "HOME": f"/home/{name}", "USER": name}

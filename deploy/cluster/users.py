@@ -1,8 +1,8 @@
-"""Give each account of a roster a number that it keeps: python deploy/cluster/users.py ROSTER USERS
+"""Assign a permanent user id to each account: python deploy/cluster/users.py ROSTER USERS
 
-Reads the ids of a roster (a CSV file as described in TEACHING.md, with a column id), and writes
-USERS, a file of values for the chart. An account in this file keeps its number even if it leaves
-the roster, because the number owns its files.
+This script reads the ids in a roster (a CSV file as described in TEACHING.md, with a column id) and
+writes USERS, a file of values for the chart. Accounts in this file keep their user ids even if they
+are removed from the roster, because their files belong to these user ids.
 """
 
 import argparse
@@ -14,22 +14,22 @@ from pathlib import Path
 import yaml
 
 FIRST = 20001
-# Valid as a label in Kubernetes and as a name in Linux.
+# Valid both as a Kubernetes label and as a Linux account name.
 ID = re.compile(r"[a-z][a-z0-9-]{0,30}")
 
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
     parser.add_argument("roster", type=Path)
-    parser.add_argument("users", type=Path, help="the file to write; its accounts stay")
+    parser.add_argument("users", type=Path, help="the file to write; existing accounts are kept")
     parser.add_argument("--teacher", required=True, help="the teacher's account")
     options = parser.parse_args(argv)
     with options.roster.open(newline="", encoding="utf-8-sig") as file:
         ids = [row["id"].strip() for row in csv.DictReader(file)]
     if wrong := [name for name in ids if not ID.fullmatch(name)]:
         sys.exit(
-            f"{options.roster}: {wrong[0]!r} cannot be an account on a cluster. Use lower-case "
-            "letters, digits and -, starting with a letter, at most 31 characters."
+            f"{options.roster}: {wrong[0]!r} can't be used as an account name. Use lowercase "
+            "letters, digits and -, start with a letter, and use at most 31 characters."
         )
     known = yaml.safe_load(options.users.read_text())["users"] if options.users.is_file() else []
     numbers = {user["id"]: user["number"] for user in known}

@@ -1,8 +1,8 @@
-"""Set up a hub from this clone, for one class on one server; run it again after each change.
+"""Set up a hub for one class on one server, from this clone; run it again after each change.
 
     sudo python3 deploy/machine/install.py --instructor prof --students students.csv
 
-README.md in this folder says where everything goes, and what to do next.
+README.md in this folder lists the folders that it creates, and the next steps.
 """
 
 import argparse
@@ -20,26 +20,26 @@ ROOT = HERE.parents[1]
 sys.path.append(str(ROOT))
 from tools.kit import build  # noqa: E402
 
-# Programs that the hub needs, and the packages of Debian and Ubuntu that have them.
+# Programs that the hub needs, and the Debian and Ubuntu packages that provide them.
 PROGRAMS = {"bwrap": "bubblewrap", "setpriv": "util-linux", "git": "git"}
 UNIT = Path("/etc/systemd/system/roofline.service")
-# Parts of the clone that only the teacher gets.
+# Parts of the clone that are only for the teacher.
 TEACHING = ("nbgrader_config.py", "solutions/en", "exercises/en", "course")
 
 
 def main():
     options = parse_options()
     if os.geteuid() != 0:
-        sys.exit("This creates accounts and a service, so run it as root, with sudo.")
+        sys.exit("This script creates accounts and a service. Run it as root, with sudo.")
     if is_open_to_all(ROOT):
         sys.exit(
-            f"The clone has the solutions, and every account of this machine can read it. First "
-            f"make it private: chmod 700 {ROOT}"
+            f"The clone contains the solutions, and every account on this machine can read it. "
+            f"First, make it private: chmod 700 {ROOT}"
         )
     interpreter = Path(sys.executable).resolve()
     if sys.version_info < (3, 11) or not is_open_to_all(interpreter):
         sys.exit(
-            f"{interpreter} is older than Python 3.11, or students cannot run it. Start this "
+            f"{interpreter} is older than Python 3.11, or students can't run it. Run this "
             "script with the system's own Python, such as /usr/bin/python3."
         )
     os.umask(0o022)
@@ -65,7 +65,7 @@ def main():
         print_step("the service")
         start_service(options)
     except subprocess.CalledProcessError as error:
-        sys.exit(f"{error}\nNothing is lost. Fix this, then run the script again.")
+        sys.exit(f"{error}\nNothing is lost. Fix the problem, then run this script again.")
 
 
 def parse_options():
@@ -78,24 +78,24 @@ def parse_options():
         help="the roster, a CSV file as described in TEACHING.md",
     )
     parser.add_argument(
-        "--prefix", type=Path, default=Path("/opt/roofline"), help="folder for software"
+        "--prefix", type=Path, default=Path("/opt/roofline"), help="folder for the software"
     )
     parser.add_argument("--data", type=Path, default=Path("/srv/roofline"), help="folder for data")
     parser.add_argument("--gradebook", choices=("sqlite", "postgresql"), default="sqlite")
-    parser.add_argument("--address", default="127.0.0.1", help="address on which the hub listens")
+    parser.add_argument("--address", default="127.0.0.1", help="the address the hub listens on")
     parser.add_argument("--port", type=int, default=8000)
-    parser.add_argument("--memory", default="2G", help="limit for each student's server")
-    parser.add_argument("--cores", type=float, default=2.0, help="limit for each student's server")
+    parser.add_argument("--memory", default="2G", help="memory limit for each student's server")
+    parser.add_argument("--cores", type=float, default=2.0, help="core limit for each server")
     options = parser.parse_args()
     if not options.students.is_file():
-        parser.error(f"there is no file {options.students}")
+        parser.error(f"{options.students} doesn't exist or is not a file")
     for name in ("prefix", "data", "students"):
         setattr(options, name, getattr(options, name).resolve())
     return options
 
 
 def is_open_to_all(path):
-    """Tell whether accounts other than root can read a file or list a folder."""
+    """Return whether accounts other than root can read a file or list a folder."""
     return path.stat().st_mode & 0o005 == 0o005 and all(
         above.stat().st_mode & 0o001 for above in path.parents
     )
@@ -130,14 +130,14 @@ def install_packages(options):
 
 
 def stamp_if_changed(stamp, *files):
-    """Return whether a step must run again, and what to write into its stamp afterwards."""
+    """Return whether a step must run again, and the new content of its stamp file."""
     parts = [f"{file.relative_to(ROOT)}\0".encode() + file.read_bytes() for file in files]
     state = hashlib.sha256(b"\0".join(parts)).hexdigest()
     return not (stamp.is_file() and stamp.read_text() == state), state
 
 
 def make_environment(prefix, python):
-    """Build or update the virtual environment in place, so that running servers go on."""
+    """Build the virtual environment, or update it in place without stopping running servers."""
     packages = build.WHEELS | {"roofgrade": ("roofgrade",)}
     names = sorted({name for paths in packages.values() for name in paths})
     listed = subprocess.run(
@@ -154,9 +154,9 @@ def make_environment(prefix, python):
         if not python.exists():
             run(sys.executable, "-m", "venv", prefix / "environment")
         os.environ["PIP_ROOT_USER_ACTION"] = "ignore"
-        # uv links files to its cache. In root's own cache, some may be closed to other accounts.
+        # uv links files to its cache. Other accounts may be unable to read root's own cache.
         with tempfile.TemporaryDirectory(dir=prefix, prefix="cache-") as cache:
-            # Accounts can't write here, so without --compile each start would compile all modules.
+            # Accounts can't store bytecode here, so without --compile, each start would recompile.
             options = ("--compile", "--no-deps", "-r", HERE / "requirements.lock")
             installer = ROOT / "tools/packages/install.py"
             run(python, installer, *options, env=os.environ | {"UV_CACHE_DIR": cache})
@@ -171,7 +171,7 @@ def make_environment(prefix, python):
             folders = [work / "roofkit", *(work / part / part for part in parts)]
             run(*pip, "--no-deps", "--force-reinstall", "--no-build-isolation", *folders)
         stamp.write_text(state)
-    # Students' settings: those of the kit, and those for a shared machine.
+    # Students get the kit's settings, and additional ones for a shared machine.
     for folder in (ROOT / "tools/kit/jupyter", HERE / "jupyter"):
         if folder.is_dir():
             shutil.copytree(folder, prefix / "environment/etc/jupyter", dirs_exist_ok=True)
@@ -180,7 +180,7 @@ def make_environment(prefix, python):
 
 
 def make_proxy(prefix, python):
-    """Install the proxy, which runs on the environment's Node.js."""
+    """Install the proxy, which uses the environment's Node.js."""
     folder = prefix / "proxy"
     folder.mkdir(exist_ok=True)
     files = [HERE / "proxy" / name for name in ("package.json", "package-lock.json")]
@@ -201,7 +201,7 @@ def lay_out_course(options):
     for path, target in build.KIT_PATHS.items():
         if target.startswith("course/"):
             build.copy_tracked_files(path, new / "course" / target)
-    # This folder has the solutions; people.py opens it to the teacher's account.
+    # This folder contains the solutions. people.py gives the teacher's account access to it.
     (new / "teaching").mkdir(mode=0o700)
     for path in TEACHING:
         build.copy_tracked_files(path, new / "teaching" / path)
@@ -250,7 +250,7 @@ def write_settings(options):
 
 
 def start_service(options):
-    """Start the hub now and at each boot; if it runs already, restart it."""
+    """Start the hub now and at each boot. If it is already running, restart it."""
     hub = options.prefix / "hub"
     command = f"{options.prefix}/environment/bin/jupyterhub --config {hub}/jupyterhub_config.py"
     UNIT.parent.mkdir(parents=True, exist_ok=True)
@@ -261,11 +261,9 @@ def start_service(options):
         run("systemctl", "daemon-reload")
         run("systemctl", "enable", "--quiet", UNIT.name)
         run("systemctl", "restart", UNIT.name)
-        print(f"The hub runs at http://{options.address}:{options.port}")
+        print(f"The hub is running at http://{options.address}:{options.port}")
     else:
-        print(
-            f"There is no systemd here. Start the hub with:\n  cd {options.data}/hub && {command}"
-        )
+        print(f"systemd is not running. Start the hub with:\n  cd {options.data}/hub && {command}")
     print(f"First passwords: {options.data}/hub/first-passwords.csv (only root can read it)")
 
 

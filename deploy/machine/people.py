@@ -1,6 +1,6 @@
-"""Create accounts, first passwords, exchange and gradebook for a roster.
+"""Create accounts, first passwords, the exchange and the gradebook for a roster.
 
-install.py runs this as root, in the environment that it has built. What exists already stays.
+install.py runs this script as root, in the environment it has built. Existing data is kept.
 """
 
 import csv
@@ -18,7 +18,7 @@ from roofgrade.intake import roster
 
 COURSE, STUDENTS, SERVICE = "roofline", "roofline-students", "roofline"
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
-# Characters that cannot be confused with others.
+# Characters that are not easily confused with others.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
 
 
@@ -43,7 +43,7 @@ def main():
         add_account(instructor)
     write_first_passwords(Path(settings["state"]), instructor, entries)
     make_exchange(Path(settings["exchange"]), instructor)
-    # Only the teacher can read the solutions. They belong to root, so the teacher edits a copy.
+    # Only the teacher can read the solutions. Root owns them, so the teacher edits a copy.
     os.chown(prefix / "teaching", 0, pwd.getpwnam(instructor).pw_gid)
     (prefix / "teaching").chmod(0o750)
     if settings["gradebook"] == "postgresql":
@@ -53,24 +53,24 @@ def main():
 
 
 def refuse_bad_ids(names, instructor):
-    """Exit if an id cannot be an account here, before anything is changed."""
+    """Exit before anything is changed if an id can't be used for an account here."""
     for name in [*names, instructor]:
         if not NAME.fullmatch(name):
             sys.exit(
-                f"{name!r} cannot be an account. On a hub each id is the name of an account: a "
-                'letter a-z, then letters, digits, "-" and "_", at most 31 characters. Change the '
-                'id in the roster, for example to "s1234567".'
+                f"{name!r} can't be used as an account name. On a hub, each id is an account name: "
+                'a letter a-z, then letters, digits, "-" and "_", at most 31 characters. Change '
+                'the id in the roster, for example to "s1234567".'
             )
     if instructor in names:
-        sys.exit(f"{instructor} is the teacher. Remove this id from the roster.")
+        sys.exit(f"{instructor} is the teacher's account. Remove this id from the roster.")
     for name in names:
         if account_exists(name) and name not in group_members(STUDENTS):
             sys.exit(
-                f"There is already an account {name}, which this script did not create. If it is "
+                f"The account {name} already exists, but this script did not create it. If it is "
                 f"this student's, add it to the class: usermod --append --groups {STUDENTS} {name}"
             )
     if account_exists(instructor) and pwd.getpwnam(instructor).pw_uid < 1000:
-        sys.exit(f"{instructor} is a system account. Name the account of a person.")
+        sys.exit(f"{instructor} is a system account. Use a person's account instead.")
 
 
 def account_exists(name):
@@ -93,7 +93,7 @@ def run(*command, **options):
 
 
 def add_account(name, *options):
-    """Create an account with a private home and without a system password."""
+    """Create an account with a private home folder and no system password."""
     run(
         "useradd", "--create-home", "--key", "HOME_MODE=0700", "--user-group", *options,
         "--shell", "/bin/bash", "--password", "!", name,
@@ -101,7 +101,7 @@ def add_account(name, *options):
 
 
 def write_first_passwords(state, instructor, entries):
-    """Write a first password for each new person, in a file that only root can read."""
+    """Write a first password for each new person to a file that only root can read."""
     state.mkdir(parents=True, exist_ok=True)
     state.chmod(0o700)
     file = state / "first-passwords.csv"
@@ -126,9 +126,9 @@ def write_first_passwords(state, instructor, entries):
 
 
 def make_exchange(root, instructor):
-    """Create the folders of the exchange, which the first account to use them would own otherwise.
+    """Create the exchange's folders. Otherwise, the first account that uses them would own them.
 
-    The modes are nbgrader's plus the sticky bit, so that nobody can move or delete files of others.
+    The modes are nbgrader's plus the sticky bit, so nobody can move or delete other people's files.
     """
     owner = pwd.getpwnam(instructor)
     folders = (("", 0o1777), ("outbound", 0o755), ("inbound", 0o3733), ("feedback", 0o711))
@@ -142,7 +142,7 @@ def make_exchange(root, instructor):
 
 
 def make_database(instructor):
-    """Create a PostgreSQL database that the teacher owns and opens without a password."""
+    """Create a PostgreSQL database that the teacher owns and can open without a password."""
     as_postgres = ("runuser", "-u", "postgres", "--")
 
     def query(sql):
@@ -157,7 +157,7 @@ def make_database(instructor):
 
 
 def fill_gradebook(prefix, instructor, file):
-    """Fill the teacher's folder and import the roster, with the rights of that account."""
+    """Fill the teacher's folder and import the roster, with that account's permissions."""
     home = pwd.getpwnam(instructor).pw_dir
     environment = {
         "HOME": home, "USER": instructor, "LOGNAME": instructor, "LANG": "C.UTF-8",
@@ -171,7 +171,7 @@ def fill_gradebook(prefix, instructor, file):
     python = prefix / "environment/bin/python"
     options = {"cwd": home, "env": environment}
     run(*become, python, "-I", prefix / "hub/start_server.py", "--only-fill", **options)
-    # That account may be unable to read the roster, so it gets the open file.
+    # That account may be unable to read the roster, so it gets the file already opened.
     copy = Path(home) / "roofline/teaching/students.csv"
     with file.open("rb") as opened:
         run(*become, "dd", f"of={copy}", "status=none", stdin=opened, **options)

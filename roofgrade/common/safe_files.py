@@ -27,7 +27,7 @@ def check_name(name: str) -> str:
     'ada'
     """
     if name in ("", ".", "..") or "/" in name or "\0" in name:
-        raise ValueError(f"{name!r} cannot be the name of a file or folder")
+        raise ValueError(f"{name!r} is not a valid name for a file or folder")
     return name
 
 

@@ -244,7 +244,7 @@ class _LoadedCells:
 
     def _find(self, entries, cell):
         if cell not in entries:
-            raise MissingEntry(f"the gradebook knows no cell {cell!r} in this notebook")
+            raise MissingEntry(f"the gradebook has no cell {cell!r} for this notebook")
         return entries[cell]
 
 

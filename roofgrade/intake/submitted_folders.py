@@ -111,7 +111,7 @@ def read_submission(folder: Folder) -> Submission:
     changes meanwhile; ValueError if ``list_folders`` has already given it a state.
     """
     if folder.state:
-        raise ValueError(f"{folder.name} cannot be taken in: {folder.why}")
+        raise ValueError(f"{folder.name} cannot be graded: {folder.why}")
     files = read_files(folder.root, folder.name)
     timestamp = files.pop(names.TIMESTAMP, None)
     submitted, remark = _read_timestamp(timestamp)

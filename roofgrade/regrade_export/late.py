@@ -90,9 +90,9 @@ class SharePerDay(LateSubmissionPlugin):
     c.AssignLatePenalties.plugin_class = "roofgrade.regrade_export.late.SharePerDay"
     """
 
-    per_day = Float(0.1, help="Share of the score taken for each day begun.").tag(config=True)
+    per_day = Float(0.1, help="Share of the score to deduct per day.").tag(config=True)
     grace = Float(0.0, help="Hours without a penalty.").tag(config=True)
-    most = Float(1.0, help="Largest share taken.").tag(config=True)
+    most = Float(1.0, help="Largest share to deduct.").tag(config=True)
 
     def late_submission_penalty(self, student_id, score, total_seconds_late):
         """Return the points taken from one notebook."""

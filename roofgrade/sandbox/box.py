@@ -43,7 +43,7 @@ class Box:
             return self._start_child(files, seconds)
         except (OSError, EOFError, ValueError, KeyError, ProcessEndedError) as error:
             self.stop()
-            raise MachineryError(f"no child could be made: {error!r}") from error
+            raise MachineryError(f"cannot create a sandboxed process: {error!r}") from error
         except MachineryError:
             self.stop()
             raise

@@ -67,7 +67,7 @@ class Bubblewrap:
     def check_hello(self, hello: dict):
         """Raise MachineryError if the warm Python would share anything with its children."""
         if hello["descriptors"] or hello["shared"] or hello["threads"] != 1:
-            raise MachineryError(f"the warm Python would share something with a child: {hello}")
+            raise MachineryError(f"the warm Python shares resources with its children: {hello}")
         self._namespaces = hello["namespaces"]
 
     def receive_child(self, control: Channel) -> "PidfdProcess":
@@ -144,7 +144,7 @@ class PidfdProcess:
         gone = poll.poll(10_000)
         os.close(self._pidfd)
         if not gone:
-            raise MachineryError("a child would not die")
+            raise MachineryError("a sandboxed process could not be killed")
 
 
 def _find_folders_to_bind():

@@ -59,7 +59,7 @@ class Child:
         try:
             message = self._receive(time.monotonic() + READY_SECONDS)
         except (TimeoutError, ProcessEndedError) as error:
-            raise MachineryError(f"a child was not {word}: {error}") from error
+            raise MachineryError(f"a sandboxed process is not {word}: {error}") from error
         if word not in message:
             raise host.explain_failure(str(message.get("failed", message)))
 

@@ -63,5 +63,5 @@ def check_files(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return ``files``. Raises MachineryError if a path leads out of the notebook's folder."""
     for name in files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
-            raise MachineryError(f"{name!r} is not below the submission's folder")
+            raise MachineryError(f"{name!r} is outside the submission's folder")
     return files

@@ -121,7 +121,7 @@ class CgroupMeter:
             self._set("cgroup.procs", pid)
         except OSError as error:
             self.close()
-            raise MachineryError(f"no process can be put into a cgroup: {error}") from error
+            raise MachineryError(f"cannot move a process into a cgroup: {error}") from error
 
     def is_exceeded(self):
         events = (self.folder / "memory.events").read_text().split()

@@ -19,18 +19,18 @@ def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
     status = _read_status(pid)
     held = [name for name in CAPABILITIES if int(status[name], 16)]
     if held:
-        raise MachineryError(f"a child still holds capabilities: {', '.join(held)}")
+        raise MachineryError(f"a sandboxed process has capabilities: {', '.join(held)}")
     if (status["NoNewPrivs"], status["Seccomp"]) != ("1", SECCOMP_FILTERED):
-        raise MachineryError("a child's system calls are not filtered")
+        raise MachineryError("a sandboxed process has no system call filter")
     if status["NSpid"].split()[-1] != "1":
-        raise MachineryError("a child is not the first of its processes")
+        raise MachineryError("a sandboxed process is not process 1 of its namespace")
     mounts = _read_writable_mounts(pid)
     if mounts != set(writable):
-        raise MachineryError(f"a child can write to {sorted(mounts)}, not {sorted(writable)}")
+        raise MachineryError(f"a process can write to {sorted(mounts)}, not {sorted(writable)}")
     for kind, number in warm.items():
         own = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
         if own in (number, os.stat(f"/proc/self/ns/{kind}").st_ino):
-            raise MachineryError(f"a child shares a {kind} namespace")
+            raise MachineryError(f"a sandboxed process shares a {kind} namespace")
 
 
 def _read_status(pid):

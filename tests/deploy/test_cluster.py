@@ -48,7 +48,7 @@ def test_an_account_keeps_its_number(tmp_path, capsys):
 
 def test_a_name_that_is_no_account_is_told(tmp_path):
     given = roster(tmp_path / "r.csv", "Ada Lovelace")
-    with pytest.raises(SystemExit, match="'Ada Lovelace' cannot be an account"):
+    with pytest.raises(SystemExit, match="'Ada Lovelace' can't be used as an account"):
         users().main([given, str(tmp_path / "users.yaml"), "--teacher", "prof"])
 
 

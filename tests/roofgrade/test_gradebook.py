@@ -211,7 +211,7 @@ def test_no_link_is_followed(course, tmp_path, where):
 
 @pytest.mark.parametrize("name", ["..", "a/b", ""])
 def test_a_student_of_an_impossible_name_is_not_written(course, name):
-    with pytest.raises(ValueError, match="cannot be the name"):
+    with pytest.raises(ValueError, match="not a valid name"):
         put(course, replace(result_of(course, "ada"), student=name))
 
 

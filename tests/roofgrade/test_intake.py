@@ -107,7 +107,7 @@ def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
     assert folder.state == WAITING
     assert why in folder.why
     folder.student.encode()
-    with pytest.raises(ValueError, match="cannot be taken in"):
+    with pytest.raises(ValueError, match="cannot be graded"):
         read_submission(folder)
 
 

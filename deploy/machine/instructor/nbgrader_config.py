@@ -1,4 +1,4 @@
-"""Settings of nbgrader for the teacher, in whatever folder a command runs."""
+"""nbgrader's settings for the teacher, which apply in every folder."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Settings of nbgrader for everybody on this machine."""
+"""nbgrader's settings for everyone on this machine."""
 
 import json
 import sys
@@ -10,5 +10,5 @@ c = get_config()  # noqa: F821  nbgrader provides it
 
 c.CourseDirectory.course_id = "roofline"
 c.Exchange.root = SETTINGS["exchange"]
-# Links between lectures and sets lead here.
+# Links between lectures and sets point to this folder.
 c.Exchange.assignment_dir = str(Path.home() / "roofline/exercises/en")

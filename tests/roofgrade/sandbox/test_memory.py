@@ -48,7 +48,7 @@ def test_a_child_is_limited_before_it_is_put_in(cgroups):
 
 
 def test_what_is_no_cgroup_is_an_error_and_never_goes_unlimited(tmp_path):
-    with pytest.raises(MachineryError, match="no process can be put into a cgroup"):
+    with pytest.raises(MachineryError, match="cannot move a process into a cgroup"):
         memory.CgroupMeter(tmp_path, os.getpid())
     assert list(tmp_path.iterdir()) == []
 

@@ -11,7 +11,7 @@ from words import said
 from roofgrade.sandbox.inside.recorder import MOST_OF_STREAM
 
 TRUNCATED = "\n... Output truncated ...\n"
-DROPPED = "... An output was too large, and dropped ...\n"
+DROPPED = "... An output was too large and was omitted ...\n"
 CELLS = [
     "1 + 1",
     "x = 3\nx;",
