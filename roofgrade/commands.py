@@ -87,7 +87,7 @@ all_option = click.option("--all", "every", is_flag=True, help="Print every row.
 @click.option(
     "--only", multiple=True, metavar="STUDENT", help="Grade only this student. Can be repeated."
 )
-@click.option("--unsandboxed", is_flag=True, help="No sandbox: students' code gets your permissions.")
+@click.option("--unsandboxed", is_flag=True, help="No sandbox: code runs with your permissions.")
 @click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
 @click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
 @all_option
@@ -232,7 +232,7 @@ def unpack(course, file, name):
 @main.command()
 @set_argument
 @click.option(
-    "--per-day", required=True, type=float, help="Share of the score to deduct per day, such as 0.1."
+    "--per-day", required=True, type=float, help="Share of the score to deduct per day, e.g. 0.1."
 )
 @click.option(
     "--grace", default=0.0, show_default=True, type=float, help="Hours without a penalty."

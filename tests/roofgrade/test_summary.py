@@ -62,8 +62,8 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "eli      eli/ps1  … ungraded             –\n"
         "\n"
         "5 folders of ps1: 2 graded, 1 refused, 1 need review, 1 ungraded.\n"
-        "2 with cells that have not been marked yet.\n"
-        "No longer in submitted/, but still with points: zoe."
+        "With cells that have not been marked yet: 2.\n"
+        "No longer in submitted/, but the gradebook still has points for zoe."
     )
     assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)
 
