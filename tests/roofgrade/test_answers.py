@@ -190,7 +190,7 @@ def test_the_command_releases_one_set_and_takes_it_back(course):
     assert answer_release.are_answers_released(course, SET)
     assert not answer_release.are_answers_released(course, "ps2")
     for _ in range(2):  # twice is no error
-        assert "not released" in ask(course.root, "answers", SET, "--withdraw").output
+        assert "are withdrawn" in ask(course.root, "answers", SET, "--withdraw").output
         assert not answer_release.are_answers_released(course, SET)
     assert "'ps99' has no release" in ask(course.root, "answers", "ps99", code=1).output
     assert not (course.root / "grading" / "ps99").exists()

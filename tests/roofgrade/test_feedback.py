@@ -136,7 +136,7 @@ def test_nothing_of_a_hostile_notebook_can_run_load_or_overlay(course):
     grade(course, "mallory", RIGHT, written=WRITTEN, added=list(hostile.cells()))
     html = page(course, "mallory")
     assert len(html.encode()) < 2_500_000
-    assert "Cut: " in html
+    assert "Cut off: " in html
     parts = Parts()
     parts.feed(html)
     harmful = "script iframe object embed link base form input video svg foreignobject noscript"
