@@ -62,7 +62,7 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "eli      eli/ps1  … ungraded             –\n"
         "\n"
         "5 folders of ps1: 2 graded, 1 refused, 1 need review, 1 ungraded.\n"
-        "With cells that have not been marked yet: 2.\n"
+        "Submissions with unmarked cells: 2.\n"
         "No longer in submitted/, but the gradebook still has points for zoe."
     )
     assert re.search(r"^ada .* 12.5 of 26 +ps1-paragraph$", summary.text(everything=True), re.M)
