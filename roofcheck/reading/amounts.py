@@ -111,6 +111,7 @@ def _format_powers(powers):
     return f"{above or 1}/{below}"
 
 
+@functools.lru_cache(1000)
 def conversion_factor(written, unit):
     """Return the factor from a written unit to a question's ``unit``, or None if they don't fit.
 

@@ -69,13 +69,24 @@ class Computation:
 
         ``replaced`` overrides inputs by name; ``formula`` overrides the formula.
         """
+        formula = formula or self.formula
+        # A change of one step leaves the steps before it as they are.
+        same = () if replaced else getattr(formula, "same_steps", ())
         column = []
-        for values in self._cases:
+        for number, values in enumerate(self._cases):
             try:
-                column.append(float(apply_formula(formula or self.formula, values | replaced)))
+                if same:
+                    known = {name: self._step_values[number][name] for name in same}
+                    column.append(float(formula.value(values, known)))
+                else:
+                    column.append(float(apply_formula(formula, values | replaced)))
             except (ZeroDivisionError, OverflowError, ValueError):
                 column.append(math.nan)
         return tuple(column)
+
+    @functools.cached_property
+    def _step_values(self):
+        return [self.formula.values(values) for values in self._cases]
 
     def repeat_in_cases(self, value: float) -> tuple[float, ...]:
         """Return a column with the same value in every case."""

@@ -54,6 +54,8 @@ class Derivation:
 
     def __init__(self, steps: Sequence[Step], unit: str = ""):
         self.steps, self.unit = tuple(steps), unit
+        # The names of the steps before the changed one, whose values ``with_step`` leaves alone.
+        self.same_steps: list[str] = []
         last = self.steps[-1].unit
         self.scale = 1.0 if last == unit else (conversion_factor(last, unit) if last else 1.0)
         if self.scale is None:
@@ -82,8 +84,11 @@ class Derivation:
 
     def with_step(self, name: str, tree: Node) -> "Derivation":
         """Return the derivation with another expression in one step."""
-        steps = [replace(step, tree=tree) if step.name == name else step for step in self.steps]
-        return Derivation(steps, self.unit)
+        place = next(n for n, step in enumerate(self.steps) if step.name == name)
+        step = replace(self.steps[place], tree=tree)
+        changed = Derivation([*self.steps[:place], step, *self.steps[place + 1 :]], self.unit)
+        changed.same_steps = [step.name for step in self.steps[:place]]
+        return changed
 
     def up_to(self, name: str, unit: str) -> "Derivation":
         """Return the derivation of the step ``name``, in ``unit``."""
