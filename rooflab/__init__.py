@@ -1,7 +1,7 @@
-"""Draw roofkit's counts, and compare them with real machines.
+"""Draw roofkit's results and compare them with real machines.
 
-- ``rooflab.plot`` draws figures, and ``rooflab.explore`` pictures with sliders
-- ``rooflab.scratchpad`` has a fast and a slow memory for your own loops
+- ``rooflab.plot`` draws figures, and ``rooflab.explore`` makes interactive ones
+- ``rooflab.scratchpad`` counts the bytes that your own loops move between two memories
 - ``rooflab.machine`` measures this machine, and predicts times on GPUs from published timings
 - ``rooflab.published`` has tables of published timings
 """

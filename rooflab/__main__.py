@@ -1,4 +1,4 @@
-"""Starts the command line: ``python -m rooflab --help``."""
+"""Start the command line: ``python -m rooflab --help``."""
 
 from rooflab.commandline import main
 

@@ -17,14 +17,14 @@ def main(context):
 
 
 @main.command()
-@click.option("--quick", is_flag=True, help="Take under ten seconds instead of under a minute.")
+@click.option("--quick", is_flag=True, help="Finish in under ten seconds, not under a minute.")
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or torch-cpu.")
 @click.option("--threads", type=int, help="Threads of the matrix library; by default, all cores.")
 @click.option("--save", type=click.Path(dir_okay=False, writable=True), help="Save every sample.")
 @click.option(
     "--save-chip",
     type=click.Path(dir_okay=False, writable=True),
-    help="Write a TOML file that other commands take as --chip.",
+    help="Write a TOML file that other commands accept as --chip.",
 )
 @add_output_options
 def measure(quick, device, threads, save, save_chip, form):
@@ -52,6 +52,6 @@ main.add_command(
         "predict",
         callback=llm.callback,
         params=llm.params,
-        help="Run roofkit's llm with a predicted time and interval next to each bound.",
+        help="Run roofkit's llm command, with a predicted time and interval next to each bound.",
     )
 )

@@ -1,17 +1,17 @@
-"""The colours shared by figures, interactive figures, decks, pages and feedback (palette.toml)."""
+"""Colours shared by figures, interactive figures, decks, pages and feedback (palette.toml)."""
 
 import functools
 import re
 import tomllib
 from pathlib import Path
 
-# A page is dark in the dark theme of JupyterLab and decks, or if the reader's system prefers it.
+# Dark pages: in the dark theme of JupyterLab and decks, or if the reader's system prefers dark.
 JUPYTER_DARK = '[data-jp-theme-light="false"]'
 SYSTEM_DARK = "@media screen and (prefers-color-scheme: dark)"
 
 
 def colour(name, dark=False):
-    """Return the colour of a name in ``palette.toml``, for a light page or a dark one.
+    """Return the colour with this name in ``palette.toml``, for a light or a dark page.
 
     Raises KeyError for an unknown name.
 
@@ -25,12 +25,12 @@ def colour(name, dark=False):
 
 
 def series():
-    """Return the colours that the lines of a figure take in turn, as a tuple."""
+    """Return the colours for the lines of a figure, in order, as a tuple."""
     return tuple(_read_tables()["series"].values())
 
 
 def css_variables(dark=False):
-    """Return the colours of pages by the names of their custom properties, without dashes.
+    """Return a dict of CSS custom properties, without leading dashes, and their colours.
 
     >>> css_variables()["roofline-right"]
     '#009E73'
@@ -41,7 +41,7 @@ def css_variables(dark=False):
 def css_rules(dark):
     """Return a CSS rule that sets the colours of a page as custom properties.
 
-    ``dark`` is the selector or media query of a dark page, JUPYTER_DARK or SYSTEM_DARK.
+    ``dark`` is the selector or media query for dark pages: JUPYTER_DARK or SYSTEM_DARK.
 
     >>> print(css_rules(JUPYTER_DARK).splitlines()[1])
       --roofline-roof: #0072B2;
@@ -54,9 +54,9 @@ def css_rules(dark):
 
 
 def fill_colours(drawing):
-    """Return an SVG with every ``var(--roofline-NAME)`` replaced by the light colour.
+    """Return an SVG with every ``var(--roofline-NAME)`` replaced by its light colour.
 
-    An SVG shown as an image has no access to the custom properties of its page.
+    An SVG shown as an image cannot use the custom properties of its page.
 
     >>> fill_colours('<path stroke="var(--roofline-roof)"/>')
     '<path stroke="#0072B2"/>'

@@ -1,8 +1,8 @@
-"""A machine with two memories for your own loops. It counts bytes and FLOPs, and times nothing.
+"""A simulated machine with two memories that counts the bytes and FLOPs of your own loops.
 
-Slow memory has room for everything, fast memory for ``capacity`` bytes. Arithmetic works only in
-fast memory: you load operands and store the results you keep, and only loads and stores move
-bytes. The counts depend only on the loops.
+Slow memory is unlimited, and fast memory has ``capacity`` bytes. Arithmetic works only in fast
+memory, so you load the operands and store the results you want to keep. Only loads and stores move
+bytes. Nothing is timed.
 """
 
 import math
@@ -15,25 +15,25 @@ from roofkit._units import format_quantity
 from roofkit.roofline import Cost, larger
 from rooflab.scratchpad_handles import Array, Block, Handle, format_shape
 
-# Sums, products, minima and maxima start from these; any other number is data and must be loaded.
+# Initial values of sums, products, minima and maxima. All other numbers are data to be loaded.
 START_VALUES = (0.0, 1.0, math.inf, -math.inf)
-# Sums in another order differ by rounding errors, which are below this share of the result.
+# Summing in another order changes a result only by rounding errors, smaller than this share of it.
 TOLERANCE = 1e-9
-BLOCKS_LISTED = 6  # the most blocks that an error names
+BLOCKS_LISTED = 6  # the most blocks that an error message lists
 
 
 class Scratchpad:
-    """Fast memory of ``capacity`` bytes next to slow memory, with counts of FLOPs and bytes.
+    """Slow memory, fast memory of ``capacity`` bytes, and counters of FLOPs and bytes.
 
     Parameters
     ----------
-    capacity : bytes of fast memory; math.inf for one with room for everything
-    dtype : how many bytes an element takes; inside, numbers are float64
+    capacity : bytes of fast memory; math.inf for no limit
+    dtype : sets how many bytes an element counts as; the numbers themselves are float64
 
     ``array`` puts data into slow memory. ``load`` and ``zeros`` make blocks in fast memory,
-    ``matmul``, ``apply``, ``sum`` and ``max`` compute with them, ``store`` writes one back, and
-    ``free`` gives up its room. Arrays and blocks are handles: they have a shape, but no numbers to
-    read.
+    ``matmul``, ``apply``, ``sum`` and ``max`` compute with them, ``store`` writes a block back, and
+    ``free`` releases its memory. Arrays and blocks are handles: you can read their shape, but not
+    their numbers.
 
     Raises ValueError for a block that does not fit or was freed, for a region that was never
     written, and for a wrong shape.
@@ -57,7 +57,7 @@ class Scratchpad:
         self._itemsize = itemsize(dtype)
         self._capacity = check_number(capacity, "capacity", finite=False)
         if not isinstance(self._capacity, (int, float)):
-            raise ValueError(f"capacity must be one number of bytes, got {capacity!r}")
+            raise ValueError(f"capacity must be a single number of bytes, got {capacity!r}")
         self._flops = self._loaded = self._stored = self._used = self._most_used = 0
         self._blocks = {}  # the blocks in fast memory, oldest first
         self._arrays = 0
@@ -97,21 +97,21 @@ class Scratchpad:
 
     @property
     def used(self):
-        """Bytes of fast memory that blocks take up now."""
+        """Bytes of fast memory in use now."""
         return self._used
 
     @property
     def most_used(self):
-        """The most bytes of fast memory that blocks ever took up at once."""
+        """The most bytes of fast memory ever in use at one time."""
         return self._most_used
 
     def array(self, values=None, *, shape=None, name=None):
-        """Return an array in slow memory, of these values or still to be written, at no cost.
+        """Return an array in slow memory, with these values or still unwritten, at no cost.
 
-        Errors call it ``name``.
+        Error messages use ``name``.
         """
         if (values is None) == (shape is None):
-            raise ValueError("give either the values of an array or shape=(rows, columns)")
+            raise ValueError("give either values or shape=(rows, columns)")
         self._arrays += 1
         name = f"array {self._arrays}" if name is None else name
         if values is None:
@@ -121,7 +121,7 @@ class Scratchpad:
         return Array(self, values, name, np.ones(values.shape, dtype=bool))
 
     def load(self, region):
-        """Copy an array, or a region such as ``X[0:4, 8:16]``, into a new block; counts bytes."""
+        """Copy an array or a region, such as ``X[0:4, 8:16]``, to a new block; count its bytes."""
         self._check_array(region)
         if not region._written.all():
             raise ValueError(
@@ -134,11 +134,11 @@ class Scratchpad:
         return block
 
     def zeros(self, shape):
-        """Return a block of zeros in fast memory; it takes room and moves no bytes."""
+        """Return a block of zeros in fast memory, without moving any bytes."""
         return self.full(shape, 0.0)
 
     def full(self, shape, value):
-        """Return a block filled with 0, 1, inf or -inf, to start a sum, product or extreme from.
+        """Return a block of 0, 1, inf or -inf, to start a sum, product, minimum or maximum.
 
         It moves no bytes. Any other number is data: put it into an array and load it.
         """
@@ -152,7 +152,7 @@ class Scratchpad:
         return self._make_block(np.broadcast_to(float(value), shape), name)
 
     def store(self, block, region):
-        """Copy a block to an array, or to a region of the same shape; counts bytes.
+        """Copy a block to an array or a region of the same shape, and count its bytes.
 
         The block stays in fast memory until you free it.
         """
@@ -169,12 +169,12 @@ class Scratchpad:
         region._whole._stored += block.nbytes
 
     def free(self, *blocks):
-        """Give up the room of these blocks; numbers that were not stored are lost."""
+        """Release the memory of these blocks; numbers that were not stored are lost."""
         for block in blocks:
             self._check_block(block)
             if block._whole is not block:
                 raise ValueError(
-                    f"{block._label()} is part of a block; free all of {block._whole._label()}"
+                    f"{block._label()} is only a part; free the whole {block._whole._label()}"
                 )
             del self._blocks[block]
             self._used -= block.nbytes
@@ -188,7 +188,7 @@ class Scratchpad:
             and c.shape == (a.shape[0], b.shape[1])
         ):
             raise ValueError(
-                "matmul takes blocks of m × k, k × n and into of m × n, got "
+                "matmul needs x of m × k, y of k × n and into of m × n, got "
                 f"{format_shape(a.shape)}, {format_shape(b.shape)} and {format_shape(c.shape)}"
             )
         _check_no_overlap(into, x, y)
@@ -198,8 +198,8 @@ class Scratchpad:
     def apply(self, ufunc, *blocks, into):
         """Compute into = ufunc(block, …) element by element: 1 FLOP for each element of into.
 
-        ``ufunc`` is one of NumPy's, such as np.add, np.multiply, np.exp or np.maximum. Blocks
-        broadcast as arrays do, and into may be one of them.
+        ``ufunc`` is a NumPy ufunc, such as np.add, np.multiply, np.exp or np.maximum. Blocks
+        broadcast like arrays, and into may be one of them.
         """
         _check_elementwise(ufunc, len(blocks))
         values, target = [self._check_block(block) for block in blocks], self._check_block(into)
@@ -207,7 +207,7 @@ class Scratchpad:
         if _broadcast_shape(shapes) != target.shape:
             raise ValueError(
                 f"{ufunc.__name__} of {' and '.join(map(format_shape, shapes))} doesn't fit into "
-                f"{format_shape(target.shape)}; each length must be 1 or that of into"
+                f"{format_shape(target.shape)}; each length must be 1 or the same as in into"
             )
         try:
             ufunc(*values, out=target)
@@ -216,21 +216,21 @@ class Scratchpad:
         self._flops += target.size
 
     def sum(self, x, *, into, axis=None):
-        """Add to into the sum of x along an axis, or of all of x: 1 FLOP for each element of x.
+        """Add the sum of x, along an axis or of all elements, to into: 1 FLOP per element of x.
 
-        You can sum chunks one by one, since into keeps its numbers. In into the axis has length 1
-        or is left out.
+        You can sum chunk by chunk, since into keeps its numbers. The summed axis has length 1 in
+        into, or is left out.
         """
         self._reduce(np.add, x, into, axis)
 
     def max(self, x, *, into, axis=None):
-        """Raise into to the largest of x along an axis, as ``sum`` does; start from -inf."""
+        """Update into with the maximum of x, along an axis or of all elements; start from -inf."""
         self._reduce(np.maximum, x, into, axis)
 
     def check(self, array, expected):
-        """Raise ValueError unless all of the array was stored and equals ``expected``.
+        """Raise ValueError unless the whole array was stored and equals ``expected``.
 
-        The error names the first element that differs by more than rounding.
+        The message gives the first element that differs by more than rounding errors.
         """
         self._check_array(array)
         expected = _check_numbers(expected, "expected")
@@ -252,7 +252,7 @@ class Scratchpad:
             value, right = values[place], expected[place]
             raise ValueError(
                 f"{array._label()} differs in {wrong.sum()} of {wrong.size} elements, first at "
-                f"{_first_place(wrong)}: {value:.6g} where {right:.6g} is right, "
+                f"{_first_place(wrong)}: {value:.6g} instead of {right:.6g}, "
                 f"off by {value - right:.3g}"
             )
 
@@ -272,7 +272,7 @@ class Scratchpad:
         self._flops += values.size
 
     def _make_block(self, values, origin):
-        """Return a block with a copy of these values; ValueError if it does not fit."""
+        """Return a block with a copy of these values; raise ValueError if it does not fit."""
         block = Block(self, values, origin)
         needed = block.nbytes
         if self._used + needed > self._capacity:
@@ -291,7 +291,7 @@ class Scratchpad:
         return (
             f"{block._label()} needs {block.nbytes:,} bytes; {self._capacity - self._used:,} of "
             f"{self._capacity:,} are free. In fast memory: {', '.join(names) or 'nothing'}. "
-            "Free a block you no longer need, or take smaller blocks"
+            "Free a block you no longer need, or use smaller blocks"
         )
 
     def _check_block(self, block):
@@ -305,7 +305,7 @@ class Scratchpad:
 
     def _refuse(self, handle, wanted):
         if not isinstance(handle, Handle):
-            kind = "a block, as pad.load gives" if wanted is Block else "an array of this pad"
+            kind = "a block, as from pad.load" if wanted is Block else "an array of this pad"
             raise ValueError(f"expected {kind}, got {type(handle).__name__}: {handle!r}")
         label = handle._label()
         if handle._pad is not self:
@@ -314,26 +314,26 @@ class Scratchpad:
             raise ValueError(f"{label} was freed; free it later, or load it again")
         if wanted is Block:
             raise ValueError(f"{label} is in slow memory; load it first")
-        raise ValueError(f"{label} is in fast memory; give an array here")
+        raise ValueError(f"{label} is in fast memory; pass an array instead")
 
 
 def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
-    """Return the least bytes that Z[M, N] = X[M, K] · Y[K, N] moves with ``capacity`` bytes.
+    """Return the fewest bytes that Z[M, N] = X[M, K] · Y[K, N] can move with this ``capacity``.
 
-    The bound counts loads and stores together, and applies to any order of the MNK multiply-adds
-    if fast memory is empty at the start. With S elements of fast memory, it is the larger of two:
+    The bound counts loads plus stores and holds for any order of the MNK multiply-adds, if fast
+    memory starts empty. With S elements of fast memory, the bound is the larger of two numbers:
 
-    - X and Y are loaded and Z is stored at least once: MK + KN + MN elements.
-    - 2MNK / √S elements. Count a partial sum begun in fast memory as loaded; the store of its
-      result pays for that. The first 3S loads, and every 2S loads after them, see at most 3S
-      elements, and n elements allow at most (n/3)^(3/2) multiply-adds (Loomis and Whitney 1949).
+    - MK + KN + MN elements, because X and Y are loaded and Z is stored at least once.
+    - 2MNK / √S elements. Count each partial sum begun in fast memory as a load; the store of its
+      result pays for it. At most 3S elements are available during the first 3S loads and each 2S
+      loads after; n allow at most (n/3)^(3/2) multiply-adds (Loomis and Whitney 1949).
 
-    Sizes and capacity broadcast. Raises ValueError for a capacity below the three elements of a
-    multiply-add.
+    Sizes and capacity broadcast. Raises ValueError if the capacity is less than the three elements
+    of a multiply-add.
 
-    Source: Hong and Kung, STOC 1981, for the growth; Smith, Lowery, Langou and van de Geijn, "A
-    Tight I/O Lower Bound for Matrix Multiplication", arXiv 1702.02017, for the constant: 2MNK / √S
-    - 2S, if fast memory may contain anything at the start. Starting empty makes up for the 2S.
+    Source: Hong and Kung, STOC 1981, for the order of growth; Smith, Lowery, Langou and van de
+    Geijn, "A Tight I/O Lower Bound for Matrix Multiplication", arXiv 1702.02017, for the constant:
+    2MNK / √S - 2S, if fast memory may start with data in it. Starting empty accounts for the 2S.
 
     >>> least_matmul_bytes(4096, 4096, 4096, capacity=2 * 128**2) / (2 * 3 * 4096**2)
     21.333333333333332
@@ -346,13 +346,13 @@ def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
 
 
 def _check_numbers(values, name):
-    """Return a copy of the values as float64; ValueError for anything but real numbers."""
+    """Return a copy of the values as float64; raise ValueError unless they are real numbers."""
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be numbers in rows of one length: {error}") from None
+        raise ValueError(f"{name} must be numbers in rows of equal length: {error}") from None
     if array.dtype.kind not in "biuf" or not array.size:
-        raise ValueError(f"{name} must be real numbers, at least one, got {values!r}")
+        raise ValueError(f"{name} must be one or more real numbers, got {values!r}")
     return array.astype(np.float64)
 
 
@@ -369,7 +369,7 @@ def _check_shape(shape):
 
 def _check_elementwise(ufunc, count):
     name = getattr(ufunc, "__name__", None)
-    # A ufunc that you wrote could bring in data that was never loaded.
+    # A user-defined ufunc could bring in data that was never loaded.
     if not isinstance(ufunc, np.ufunc) or getattr(np, name, None) is not ufunc:
         raise ValueError(f"apply takes a NumPy ufunc, such as np.add, got {ufunc!r}")
     if ufunc.signature or ufunc.nout != 1:
@@ -397,5 +397,5 @@ def _largest_finite(values):
 
 
 def _first_place(mask):
-    """Return the first place where the mask is True, as [row, column]."""
+    """Return the first position where the mask is True, as [row, column]."""
     return str([int(place) for place in np.unravel_index(mask.argmax(), mask.shape)])

@@ -1,10 +1,10 @@
-"""Handles on the two memories of a scratchpad. A handle has a shape, but no numbers to read."""
+"""Handles to data in a scratchpad. A handle has a shape, but you cannot read its numbers."""
 
 import numpy as np
 
 
 class Handle:
-    """A piece of one of the two memories. Only the pad uses its numbers."""
+    """Data in one of the two memories. Only the pad can use its numbers."""
 
     __slots__ = ("_name", "_pad", "_values", "_whole")
     __iter__ = None  # without this, Python would iterate over it by index
@@ -15,26 +15,26 @@ class Handle:
 
     @property
     def shape(self):
-        """The lengths of its axes."""
+        """The length of each axis."""
         return self._values.shape
 
     @property
     def nbytes(self):
-        """Its bytes in the dtype of the pad."""
+        """Size in bytes, in the dtype of the pad."""
         return self._values.size * self._pad._itemsize
 
     def __array__(self, *args, **kwargs):
         raise ValueError(
-            f"you can't read the numbers of {self._label()}; compute with blocks: pad.matmul, "
-            "pad.apply, pad.sum, pad.max"
+            f"you can't read the numbers of {self._label()}; compute on blocks with pad.matmul, "
+            "pad.apply, pad.sum or pad.max"
         )
 
     def _index(self, index):
-        """Return the key for NumPy and the values under it; ValueError for anything but ranges."""
+        """Return the NumPy key and the selected values; raise ValueError unless all are ranges."""
         key = index if isinstance(index, tuple) else (index,)
         for part in key:
             if not isinstance(part, (int, np.integer, slice)) or isinstance(part, bool):
-                raise ValueError(f"{self._label()} takes ranges such as [0:4, 8:16], got {part!r}")
+                raise ValueError(f"{self._label()} takes ranges like [0:4, 8:16], got {part!r}")
         key = (*key, ...)  # with "...", NumPy returns a view even if no axis is left
         try:
             values = self._values[key]
@@ -57,9 +57,9 @@ class Handle:
 
 
 class Array(Handle):
-    """A handle on slow memory, made by ``Scratchpad.array``: an array or a region of one.
+    """A handle to an array in slow memory or a region of it, made by ``Scratchpad.array``.
 
-    As in NumPy, a range that reaches beyond the array ends at its edge, which ``shape`` shows.
+    As in NumPy, a range that extends past the end of the array is cut off there; see ``shape``.
     """
 
     __slots__ = ("_loaded", "_stored", "_written")
@@ -90,10 +90,10 @@ class Array(Handle):
 
 
 class Block(Handle):
-    """A handle on fast memory, made by load, zeros and full: a block or a part of one.
+    """A handle to a block in fast memory or a part of it, made by load, zeros or full.
 
-    Parts such as ``x[0:1, 4:8]`` and the transpose ``x.T`` cost nothing and share the numbers of
-    the block. ``with`` frees the block at the end.
+    Parts such as ``x[0:1, 4:8]`` and the transpose ``x.T`` cost nothing and share memory with the
+    block. A ``with`` statement frees the block when it ends.
     """
 
     __slots__ = ()

@@ -1,8 +1,8 @@
-"""The sentences that people read, in one table per language.
+"""User-visible text, with one table per language.
 
-A package keeps its sentences in a folder ``words``: English ones in ``words/en.toml``, translated
-ones in a file such as ``words/zh.toml``. The environment variable ROOFLINE_LANGUAGE chooses the
-language at the moment a sentence is shown.
+A package keeps its text in a ``words`` folder: English in ``words/en.toml``, and translations in
+files such as ``words/zh.toml``. The environment variable ROOFLINE_LANGUAGE is read each time a text
+is shown.
 """
 
 import functools
@@ -15,15 +15,15 @@ SOURCE_LANGUAGE = "en"
 
 
 class Words:
-    """The sentences of one package by their keys, with named fields filled in.
+    """The texts of one package, looked up by key, with named fields filled in.
 
     Parameters
     ----------
-    folder : path of the folder with the tables, one TOML file of strings per language
+    folder : path of the folder with one TOML file of strings per language
 
-    Tables may group sentences: the key of ``title`` in ``[ridge]`` is "ridge.title". A sentence
-    that is not translated stays English. Raises KeyError for a key that English lacks too and for a
-    missing field, and ValueError for a language without a table.
+    Tables can group texts: ``title`` in ``[ridge]`` has the key "ridge.title". Untranslated texts
+    appear in English. Raises KeyError if a key is not in the English table or a field is missing,
+    and ValueError if the language has no table.
 
     >>> words = Words(Path(__file__).parent / "explore/words")
     >>> words("published", name="TPU v5e")
@@ -42,7 +42,7 @@ class Words:
         return sentence.format(**fields)
 
     def templates(self):
-        """Return all sentences by their keys, with their fields not filled in."""
+        """Return a dict of all keys and texts, with the fields not filled in."""
         return dict(_read_table(self.folder, os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE)))
 
 
@@ -51,7 +51,7 @@ def _read_table(folder, language):
     path = folder / f"{language}.toml"
     if not path.is_file():
         known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
-        raise ValueError(f"{LANGUAGE_VARIABLE}={language!r}: no table {path}; there are: {known}")
+        raise ValueError(f"{LANGUAGE_VARIABLE}={language!r}: no table {path}; available: {known}")
     table = dict(_flatten(tomllib.loads(path.read_text(encoding="utf-8"))))
     return table if language == SOURCE_LANGUAGE else _read_table(folder, SOURCE_LANGUAGE) | table
 

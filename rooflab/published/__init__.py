@@ -1,15 +1,14 @@
 """Published timings of kernels and all-reduces on real GPUs, as tables.
 
 Source: the kernel and network profiles published with the vidur simulator
-(https://github.com/microsoft/vidur, commit 7d47513, data/profiling), about 30 token counts for each
-shape. The MIT licence is in the folder of the tables.
+(https://github.com/microsoft/vidur, commit 7d47513, data/profiling), reduced to about 30 token
+counts per shape. The MIT licence is in the same folder as the tables.
 
-Each function returns a NumPy structured array with a row per kernel: ``runs["B"]`` is a column,
-``runs[runs["gpu"] == "h100"]`` the rows of one GPU. All kernels work in 16 bits. ``microseconds``
-is the median of several runs, from a profiler that counts whole microseconds, so each may be off by
-half a microsecond. It is the time of the kernel on the GPU, without the launch on the CPU. The
-profiles name the GPUs only ``a100`` and ``h100``; the course compares them with the A100 80GB SXM
-and the H100 SXM.
+Each function returns a NumPy structured array with one row per kernel: ``runs["B"]`` is a column,
+and ``runs[runs["gpu"] == "h100"]`` has the rows of one GPU. All kernels use 16-bit numbers.
+``microseconds`` is the median GPU time of several runs, without the launch on the CPU. It may be
+off by half a microsecond, as the profiler counts whole ones. The profiles name the GPUs only
+``a100`` and ``h100``; the course compares them with the A100 80GB SXM and the H100 SXM.
 """
 
 from pathlib import Path
@@ -20,7 +19,7 @@ __all__ = ["all_reduces", "elementwise", "matmuls"]
 
 
 def matmuls():
-    """Return 3,840 linear layers X[B, D] · W[D, F] of language models, run by PyTorch.
+    """Return timings of 3,840 linear layers X[B, D] · W[D, F] of language models in PyTorch.
 
     Columns: ``gpu``, ``model``, ``op``, ``tp`` (the number of GPUs that split the layer), ``B``
     tokens, ``D``, ``F``, and the median time in ``microseconds``.
@@ -34,7 +33,7 @@ def matmuls():
 
 
 def elementwise():
-    """Return 2,880 kernels between linear layers, with few operations per number and no reuse.
+    """Return timings of 2,880 kernels between linear layers, with few operations per number.
 
     Columns: ``gpu``, ``model``, ``op``, ``tp``, ``rows`` (tokens), ``width`` (numbers in a row),
     and the median time in ``microseconds``. An op is ``add`` (the residual addition x + y),
@@ -50,12 +49,13 @@ def elementwise():
 
 
 def all_reduces():
-    """Return 390 all-reduces between whole GPUs.
+    """Return timings of 390 all-reduces between GPUs.
 
     Columns: ``node``, ``gpus``, ``gpus_per_node`` (16 GPUs are two nodes of 8), ``bytes`` of the
     array, and the median time in ``microseconds``. The nodes ``a100_dgx`` and ``h100_dgx`` have an
-    NVSwitch, ``a100_pairwise_nvlink`` and ``h100_pairwise_nvlink`` only NVLink between the two GPUs
-    of a pair. The profiles do not say which network joins nodes, or which bus joins pairs.
+    NVSwitch; in ``a100_pairwise_nvlink`` and ``h100_pairwise_nvlink``, NVLink connects only the
+    GPUs of a pair. The profiles do not say which network connects nodes or which bus connects
+    pairs.
 
     >>> runs = all_reduces()
     >>> eight = runs[(runs["node"] == "h100_dgx") & (runs["gpus"] == 8)]

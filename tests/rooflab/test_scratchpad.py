@@ -361,7 +361,7 @@ def test_a_freed_block_is_gone_and_with_frees_even_when_something_fails(pad):
         pad.free(x)
         assert repr(x) == "Block(block of X, 2 × 2, 8 bytes, freed)"
     x = pad.load(X)
-    with raises(r"block of X\[0:1\] is part of a block; free all of block of X"):
+    with raises(r"block of X\[0:1\] is only a part; free the whole block of X"):
         pad.free(x[0:1])
     assert repr(x.T[0:1]) == "Block(block of X.T[0:1], 1 × 2, 4 bytes, in fast memory)"
     assert pad.used == 8
@@ -372,12 +372,12 @@ def test_each_memory_wants_its_own_handles(pad):
     x = pad.load(X)
     with raises("X is in slow memory; load it first"):
         pad.matmul(X, x, into=x)
-    with raises("block of X is in fast memory; give an array here"):
+    with raises("block of X is in fast memory; pass an array instead"):
         pad.load(x)
-    with raises("block of X is in fast memory; give an array here"):
+    with raises("block of X is in fast memory; pass an array instead"):
         pad.check(x, np.ones((2, 2)))
     for value in (np.ones((2, 2)), 2.0):
-        with raises("expected a block, as pad.load gives, got"):
+        with raises("expected a block, as from pad.load, got"):
             pad.apply(np.multiply, x, value, into=x)
         with raises("expected an array of this pad, got"):
             pad.load(value)
@@ -402,7 +402,7 @@ def test_regions_end_at_the_edge_and_lie_inside(pad):
     with raises("X is 4 × 5: too many indices"):
         X[0:1, 0:1, 0:1]
     for index in (0.5, [0, 1], None, True, "a", ...):
-        with raises(r"X takes ranges such as \[0:4, 8:16\], got"):
+        with raises(r"X takes ranges like \[0:4, 8:16\], got"):
             X[index]
     with raises("X is 4 × 5: slice indices must be integers"):
         X[0:1.5]
@@ -412,7 +412,7 @@ def test_shapes_must_fit(pad):
     X, Z = pad.array(np.ones((2, 3)), name="X"), pad.array(shape=(4, 4), name="Z")
     x, s = pad.load(X), pad.zeros((2, 2))
     with raises(
-        "matmul takes blocks of m × k, k × n and into of m × n, got 2 × 3, 2 × 3 and 2 × 2"
+        "matmul needs x of m × k, y of k × n and into of m × n, got 2 × 3, 2 × 3 and 2 × 2"
     ):
         pad.matmul(x, x, into=s)
     with raises("got 3, 3 × 2 and 2 × 2"):
@@ -462,7 +462,7 @@ def test_what_was_never_written_cannot_be_read_or_pass(pad):
 def test_check_says_where_and_by_how_much(pad):
     Z = pad.array([[1.0, 2, 3], [4, 5.25, 7]], name="Z")
     with raises(
-        r"Z differs in 2 of 6 elements, first at \[1, 1\]: 5.25 where 5 is right, off by 0.25"
+        r"Z differs in 2 of 6 elements, first at \[1, 1\]: 5.25 instead of 5, off by 0.25"
     ):
         pad.check(Z, [[1, 2, 3], [4, 5, 6]])
     with raises("Z is 2 × 3, but expected is 3"):
@@ -472,7 +472,7 @@ def test_check_says_where_and_by_how_much(pad):
     pad.check(Z, [[1, 2, 3 * (1 + 1e-12)], [4, 5.25, 7]])
     odd = pad.array([np.nan, np.inf])
     pad.check(odd, [np.nan, np.inf])
-    with raises("first at .1.: inf where 1 is right"):
+    with raises("first at .1.: inf instead of 1"):
         pad.check(odd, [np.nan, 1])
 
 
@@ -482,12 +482,12 @@ def test_arguments_that_make_no_sense_are_named():
     for capacity in (0, -1, "24", None, math.nan):
         with raises("capacity must be"):
             Scratchpad(capacity)
-    with raises("capacity must be one number of bytes"):
+    with raises("capacity must be a single number of bytes"):
         Scratchpad([24, 48])
     pad = Scratchpad(24)
-    with raises("either the values of an array or shape"):
+    with raises("either values or shape"):
         pad.array()
-    with raises("either the values of an array or shape"):
+    with raises("either values or shape"):
         pad.array([1], shape=(1,))
     for values in ([1j], ["a"], [], [[1], [1, 2]]):
         with raises("array .* must be"):

@@ -38,5 +38,5 @@ def test_unknown_keys_fields_and_languages_are_errors(words, monkeypatch):
     with pytest.raises(KeyError, match="way"):
         words("too far")
     monkeypatch.setenv(LANGUAGE_VARIABLE, "fr")
-    with pytest.raises(ValueError, match=r"no table .*; there are: en, zh"):
+    with pytest.raises(ValueError, match=r"no table .*; available: en, zh"):
         words("yes")
