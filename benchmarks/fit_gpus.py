@@ -436,31 +436,31 @@ def document():
 
 
 HEAD = """
-# What kernels of real GPUs take, as constants of the formulas in gpu_kernels.py. Written by
-# benchmarks/fit_gpus.py from rooflab/published and tests/data/gpu, whose README.md say who timed
-# them and under which licence; it reports how well they predict. Software, GPU, kernel, variant;
-# "other" is a GPU that was not timed. An interval is measured / predicted, from and to, in each
-# regime.
+# Constants of the formulas in gpu_kernels.py for kernels on real GPUs. Written by
+# benchmarks/fit_gpus.py from rooflab/published and tests/data/gpu. Their README.md files give the
+# authors and licences; fit_gpus.py reports how well the constants predict. Keys: software, GPU,
+# kernel, variant; "other" is a GPU that was not timed. An interval has the lowest and the highest
+# measured / predicted time in each regime.
 #
-#   peak, bandwidth     shares of the data sheet's figures that are reached
-#   write, cache        s an element written and bytes/s read by a multiprocessor of 1 TFLOP/s
-#   overhead            s a call; of an add, norm or activation at a clock of 1 GHz
-#   join                s that adding up the parts of a split sum costs
-#   throttle            how much slower long work at the peak gets
-#   turns               matmuls that were timed in turn, each with a W of its own
-#   row, narrow         s that narrowing the input takes a multiprocessor for each row, and the
-#                       share of the bandwidth at which it reads and writes
-#   cached              share of the memory's time that the L2 cache saves
-#   rate                bytes/s of a multiprocessor, of 1 TFLOP/s in row kernels
+#   peak, bandwidth     fractions of the data-sheet values that are reached
+#   write, cache        s per element written, and bytes/s read, by a multiprocessor of 1 TFLOP/s
+#   overhead            s per call; for an add, norm or activation, at a clock of 1 GHz
+#   join                s to add the parts of a split sum
+#   throttle            how much slower long kernels at the peak get
+#   turns               number of matmuls, with different W, that the timings cycled through
+#   row, narrow         s per row that a multiprocessor takes to narrow the input, and the fraction
+#                       of the bandwidth that its reads and writes reach
+#   cached              fraction of the memory time that the L2 cache saves
+#   rate                bytes/s of a multiprocessor; in row kernels, of one with 1 TFLOP/s
 #   step                s that a block takes for 1,024 elements of a row at 1 GHz
-#   softmax             FLOPs that the softmax of a score takes the time of
+#   softmax             FLOPs that take as long as the softmax of one score
 #   block               s that a block of attention takes to start
-#   store               share of the bandwidth at which new K and V go to the cache
-#   grouped             s that sorting queries by their KV head costs; grouped_only: without such
-#                       groups, one block reads all keys of a head
-#   latency, hop, bus   of a collective: s, s for each GPU but one, bytes/s
-#   fill                s that filling its pipeline takes
-#   correlation         of the errors of two kernels of one layer, where whole layers were timed
+#   store               fraction of the bandwidth reached when new K and V are written to the cache
+#   grouped             s to sort queries by their KV head; grouped_only: without such groups, one
+#                       block reads all keys of a head
+#   latency, hop, bus   of a collective: s, s for each GPU except one, bytes/s
+#   fill                s to fill the pipeline of a collective
+#   correlation         of the errors of two kernels in a layer, if whole layers were timed
 """
 
 

@@ -1,10 +1,10 @@
 """Measure this machine with ``measure``, and predict times with ``calibrate``.
 
-``bench_process`` runs in its own process and times the kernels of a plan (``plans``) with a library
-in ``backends``. ``bench_reader`` starts that process and reads its output. ``measurements`` keeps
-every sample, and ``calibration`` fits how much of its roof the machine reaches. ``predictions`` are
-times with intervals. ``gpu_kernels`` has the formulas for kernels on a GPU, and ``gpus`` the
-constants fitted to GPUs that others timed.
+``bench_process`` runs in a separate process and times the kernels of a plan (``plans``) with a
+library from ``backends``. ``bench_reader`` starts that process and reads its output.
+``measurements`` keeps every sample, and ``calibration`` fits how much of its roofline the machine
+reaches. ``predictions`` has times with intervals. ``gpu_kernels`` has formulas for GPU kernels, and
+``gpus`` uses constants fitted to published GPU timings.
 """
 
 from rooflab.machine.calibration import Calibration, calibrate

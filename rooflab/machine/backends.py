@@ -1,4 +1,4 @@
-"""The libraries that can be timed: NumPy on the CPU, PyTorch on a GPU or the CPU."""
+"""Libraries that can be timed: NumPy on the CPU, and PyTorch on a GPU or the CPU."""
 
 import functools
 import importlib
@@ -18,11 +18,11 @@ BLOCK = 2**18
 
 
 class NumPy:
-    """The CPU through NumPy: matmuls on BLAS's threads, everything else on one."""
+    """NumPy on the CPU: matmuls use all threads of BLAS, and everything else uses one."""
 
     kind, device, library = "cpu", "cpu", "numpy"
     dtypes = ("fp32", "fp64")
-    # On a CPU, a store to a line that is in no cache first reads that line.
+    # On a CPU, a store to a line that is not in a cache first reads that line.
     write_allocate = 1
     out_of_memory = (MemoryError,)
     _names: ClassVar = {"fp16": "float16", "fp32": "float32", "fp64": "float64"}
@@ -34,7 +34,7 @@ class NumPy:
         return _cpu_name()
 
     def memory(self):
-        """Return the bytes of memory, or infinity if the system does not say."""
+        """Return the memory size in bytes, or infinity if the system does not report it."""
         try:
             return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         except (AttributeError, ValueError, OSError):
@@ -43,7 +43,7 @@ class NumPy:
     def pool(self, count, dtype):
         """Return a flat array of random elements.
 
-        On zeros, some chips draw less power and run faster.
+        Zeros would let some chips use less power and run faster.
         """
         block = np.random.default_rng(0).random(min(count, BLOCK), dtype=np.float32) - 0.5
         return np.resize(block.astype(self._names[dtype]), count)
@@ -140,7 +140,7 @@ class Torch:
         return getattr(self.torch, self._names[dtype])
 
     def weight(self, flat, D, F, dtype):
-        # The fp8 matmul needs its second operand in column order.
+        # The fp8 matmul needs its second operand in column-major order.
         return flat.reshape(F, D).t() if dtype == "fp8" else flat.reshape(D, F)
 
     def set_up(self, dtype):
@@ -180,7 +180,7 @@ class Torch:
 
 
 def find_backend(device, threads):
-    """Return the backend for a device; ValueError says what to do if there is none."""
+    """Return the backend for a device; raise ValueError with advice if there is none."""
     if device == "cpu":
         return NumPy()
     torch = _import("torch", needs_gpu=device == "auto")

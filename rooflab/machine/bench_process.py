@@ -1,7 +1,7 @@
-"""The measuring process: runs a plan step by step and prints every result as a line of JSON.
+"""The measuring process, which runs the steps of a plan and prints each result as a JSON line.
 
 ``measure`` starts it as ``python -m rooflab.machine.bench_process`` and sets the number of threads
-in its environment, because a BLAS reads that number only once, when it loads.
+in its environment, because BLAS libraries read that number only when they are loaded.
 """
 
 import functools
@@ -26,7 +26,7 @@ MAX_COPIES = 1024
 
 
 def make_calls(backend, step, pool):
-    """Return the calls of a step, each on other operands, so they are in no cache."""
+    """Return the calls of a step, each with different operands, so that none are cached."""
     operation = getattr(backend, step.kernel)
     if step.kernel != "matmul":
         (N,) = step.shape
@@ -44,7 +44,7 @@ def make_calls(backend, step, pool):
 
 
 def take_samples(backend, step, pool):
-    """Return the samples (seconds a call) taken within the budget, and the calls in each."""
+    """Return the samples (seconds per call) taken within the budget, and the calls per sample."""
     start = perf_counter()
     backend.set_up(step.dtype)
     cycle = itertools.cycle(make_calls(backend, step, pool))
@@ -61,9 +61,9 @@ def take_samples(backend, step, pool):
 
 
 def run_plan(plan, backend, emit):
-    """Run the plan, then call emit("timing", …) or emit("skipped", …) for every step.
+    """Run the plan, then call emit("timing", …) or emit("skipped", …) for each step.
 
-    Every step runs twice, seconds apart, so a burst of other work spoils only one turn.
+    Every step runs twice, seconds apart, so a short disturbance affects only one of the runs.
     """
     begin = perf_counter()
     pools = Pools(backend, plan)
@@ -76,7 +76,7 @@ def run_plan(plan, backend, emit):
         needed = _bound_seconds(step, samples, backend)
         # The budget must allow a warm-up call and one sample.
         if 2 * needed > step.budget:
-            reasons[step] = f"would take longer than its {step.budget:g} s"
+            reasons[step] = f"would take longer than its limit of {step.budget:g} s"
             continue
         try:
             pool = pools.get(step.dtype)
@@ -98,9 +98,9 @@ def run_plan(plan, backend, emit):
 
 
 def _bound_seconds(step, samples, backend):
-    """Bound the seconds of a step by the speeds of other steps in its series; 0 without any.
+    """Estimate the seconds of a step from other steps in its series; return 0 without any.
 
-    The lowest bound counts, so one disturbed step does not stop itself or all later ones.
+    Returns the lowest estimate, so that one disturbed step cannot rule out itself or later ones.
     """
     cost = step.cost(backend.write_allocate)
     return min(
@@ -114,7 +114,7 @@ def _bound_seconds(step, samples, backend):
 
 
 def _scale_seconds(seconds, before, cost):
-    """Scale the seconds of one Cost to another by the larger growth, of FLOPs or of bytes."""
+    """Scale seconds from one Cost to another by the larger of the FLOPs and bytes ratios."""
     return seconds * max(
         after / done
         for after, done in ((cost.flops, before.flops), (cost.bytes, before.bytes))
@@ -123,7 +123,7 @@ def _scale_seconds(seconds, before, cost):
 
 
 class Pools:
-    """Random elements that all steps of a dtype share; only one dtype is in memory at a time."""
+    """Random elements shared by all steps of a dtype. Only one dtype is in memory at a time."""
 
     def __init__(self, backend, plan):
         self.backend = backend
@@ -165,15 +165,15 @@ def list_versions(backend):
 
 
 def count_cores():
-    # A process in a container may use fewer cores than the machine has.
+    # A process in a container may be limited to some of the cores.
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def main():
-    """Read {"device", "threads", "quick", "plan"} from the command line; print lines of JSON."""
+    """Read {"device", "threads", "quick", "plan"} from the command line and print lines of JSON."""
     request = json.loads(sys.argv[1])
     threads = request["threads"]
-    # Anything a library prints goes to standard error, so standard output is only JSON.
+    # Whatever libraries print goes to standard error, so standard output contains only JSON.
     lines = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
 

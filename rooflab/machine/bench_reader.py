@@ -1,4 +1,4 @@
-"""Starts the measuring process, reads its results, and notices when it dies."""
+"""Start the measuring process, read its results, and detect when it dies."""
 
 import json
 import os
@@ -13,11 +13,11 @@ THREAD_VARIABLES = (
     "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS",
     "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS",
 )  # fmt: skip
-STALL_SECONDS = 180  # a process silent for so long is killed; no step takes a tenth of that
+STALL_SECONDS = 180  # a process silent for this long is killed; steps take less than a tenth
 
 
 def read_events(request):
-    """Yield the events of a measuring process as they come; RuntimeError if it fails."""
+    """Yield the events of a measuring process as they occur; raise RuntimeError if it fails."""
     root = str(Path(__file__).parents[2])
     paths = [path for path in (os.environ.get("PYTHONPATH"), root) if path]
     settings = {
@@ -25,7 +25,7 @@ def read_events(request):
         **dict.fromkeys(THREAD_VARIABLES, str(request["threads"])),
         "PYTHONPATH": os.pathsep.join(paths),
     }
-    # With -P, Python doesn't import files in the current folder as modules.
+    # With -P, Python doesn't import modules from the current folder.
     command = [sys.executable, "-P", "-m", "rooflab.machine.bench_process", json.dumps(request)]
     last = "its start"
     with tempfile.TemporaryFile() as errors:
@@ -64,15 +64,15 @@ def _death_message(code, last, error_lines):
     if code < 0:
         reason = signal.Signals(-code).name
         if reason == "SIGKILL":
-            reason += f": out of memory, or no sign of life for {STALL_SECONDS} s"
-    last_words = f"; it said: {error_lines[-1]}" if error_lines else ""
+            reason += f": out of memory, or no output for {STALL_SECONDS} s"
+    last_words = f"; its last output: {error_lines[-1]}" if error_lines else ""
     return f"the measuring process died ({reason}) during {last}{last_words}"
 
 
 class Progress:
-    """Shows the current step, as a line in a terminal or a bar in a notebook.
+    """The current step, shown as a line in a terminal or a progress bar in a notebook.
 
-    In a notebook it uses a display, because nbgrader takes standard error for a failure.
+    The bar is a display output, because nbgrader treats output to standard error as a failure.
     """
 
     def __init__(self):

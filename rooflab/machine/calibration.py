@@ -1,4 +1,4 @@
-"""How much of a roof a machine reaches, fitted to your own timings or to published ones."""
+"""How much of its roofline a machine reaches, fitted to your own or to published timings."""
 
 import math
 import warnings
@@ -22,13 +22,13 @@ COVERAGE = 0.9
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """How much of a roofline a library reaches on a machine.
+    """How much of a machine's roofline a library reaches.
 
     ``roof`` is the bound. T = overhead + max(FLOPs / (eff_flops · peak), bytes / (eff_bw ·
     bandwidth)), with ``overhead`` in seconds per call. The fit used ``points`` timings in
-    ``dtype``; half of them are within ``median_error``, ``|predicted - measured|`` / measured.
-    For a timing left out of the fit, measured / predicted is between ``low`` and ``high`` in a
-    share ``coverage`` of cases. ``matmul`` and the like predict with this interval.
+    ``dtype``; ``median_error`` is the median of ``|predicted - measured|`` / measured. For a timing
+    left out of the fit, measured / predicted is between ``low`` and ``high`` with probability
+    ``coverage``. Predictions, such as those of ``matmul``, have this interval.
 
     >>> fit = Calibration(Roofline(1e12, 1e11), eff_flops=0.8, eff_bw=0.5, overhead=1e-3)
     >>> fit.seconds(Cost(flops=1e9, bytes=1e9))
@@ -55,7 +55,7 @@ class Calibration:
 
     @property
     def effective(self):
-        """The roofline at these efficiencies, without the overhead."""
+        """The roofline with these efficiencies, without the overhead."""
         return Roofline(
             self.roof.peak_flops * self.eff_flops,
             self.roof.bandwidth * self.eff_bw,
@@ -63,20 +63,21 @@ class Calibration:
         )
 
     def seconds(self, cost):
-        """Return the predicted seconds of one call of this Cost; broadcasts as the Cost does."""
+        """Return the predicted seconds of one call with this Cost, which may be of arrays."""
         return self.overhead + self.effective.estimate(cost).lower
 
     def predict(self, cost, dtype=None):
-        """Return the predicted time of one call with its interval, as a Prediction.
+        """Return the predicted time of one call, with an interval, as a Prediction.
 
-        The interval comes from points left out of the fit, one at a time. Several predictions are
-        assumed to err together. Raises ValueError if no points were fitted, or not this ``dtype``.
+        The interval comes from leaving points out of the fit, one at a time. The errors of
+        predictions are assumed to be fully correlated. Raises ValueError if no points in this
+        ``dtype`` were fitted.
         """
         if dtype is not None:
             self._check_dtype(dtype)
         if self.low is None:
             raise ValueError(
-                "this calibration was not fitted, so has no interval; use calibrate(...)"
+                "this calibration was not fitted, so it has no interval; use calibrate(...)"
             )
         seconds = self.seconds(cost)
         basis = f"fitted to {self.points} points on this machine"
@@ -85,8 +86,8 @@ class Calibration:
     def matmul(self, B, D, F, dtype=None, weight_itemsize=None):
         """Return the Prediction for X[B, D] · W[D, F] in the fitted dtype.
 
-        If W is stored in another number of bytes per element, ``weight_itemsize``, the prediction
-        claims no coverage.
+        ``weight_itemsize`` is the number of bytes per element of W, if it is not that of the dtype.
+        The prediction then has no coverage.
         """
         dtype = self._check_dtype(dtype)
         cost, size = matmul(B, D, F, dtype), itemsize(dtype)
@@ -94,14 +95,14 @@ class Calibration:
             return self.predict(cost)
         saved = (size - check_number(weight_itemsize, "weight_itemsize")) * D * F
         prediction = self.predict(Cost(cost.flops, cost.bytes - saved))
-        basis = f"{prediction.basis}; none with {8 * weight_itemsize:.3g}-bit weights"
+        basis = f"{prediction.basis}; none has {8 * weight_itemsize:.3g}-bit weights"
         return replace(prediction, coverage=None, basis=basis)
 
     def elementwise(self, rows, width, kind="add", dtype=None):
         """Return the Prediction for a residual add, a norm or an activation over rows.
 
-        ``kind`` is as for ``GPUCalibration.elementwise``. Only the bytes count, and the interval is
-        the fitted matmuls' interval.
+        ``kind`` is as for ``GPUCalibration.elementwise``. The time depends only on the bytes, and
+        the interval is that of the fitted matmuls.
         """
         check_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
@@ -120,17 +121,17 @@ class Calibration:
         moved = 2 * size * tokens * heads * head_dim
         moved = moved + 2 * kv_itemsize * batch * keys * kv_heads * head_dim
         prediction = self.predict(Cost((4 * head_dim + SOFTMAX_FLOPS) * heads * pairs, moved))
-        basis = f"{prediction.basis}; no attention among them"
+        basis = f"{prediction.basis}; none is an attention kernel"
         return replace(prediction, coverage=None, basis=basis)
 
     def all_reduce(self, *sizes, **links):
-        """Raise ValueError, because timings of one machine say nothing about links."""
-        raise ValueError("this machine's timings have no all-reduce; calibrate a GPU by its name")
+        """Raise ValueError, because timings of one machine include no links."""
+        raise ValueError("this machine's timings include no all-reduces; calibrate a GPU by name")
 
     all_gather = transfer = all_reduce
 
     def total(self, parts):
-        """Return the sum of predictions with its interval, as Prediction.total does."""
+        """Return the sum of predictions with its interval, as in Prediction.total."""
         return Prediction.total(parts)
 
     def _check_dtype(self, dtype):
@@ -142,41 +143,41 @@ class Calibration:
         dtype = read_dtype(dtype)
         if self.dtype not in (None, dtype):
             raise ValueError(
-                f"{self.dtype} was fitted, not {dtype}; calibrate(..., dtype={dtype!r}) fits it"
+                f"{self.dtype} was fitted, not {dtype}; use calibrate(..., dtype={dtype!r})"
             )
         return dtype
 
 
 def calibrate(source, roof=None, *, dtype=None, software=None):
-    """Return a predictor of real times, fitted to your own timings or to a GPU's.
+    """Return a predictor of real times, fitted to your own timings or to those of a GPU.
 
     Parameters
     ----------
-    source : Measurements, pairs (Cost, seconds), or a GPU's name or Chip
-        From Measurements, the fit takes the best samples of the sweep, which other work disturbs
-        least. A pair may hold arrays that broadcast. A GPU has constants that were fitted to
-        published timings: see GPUCalibration.
+    source : Measurements, (Cost, seconds) pairs, or the name or Chip of a GPU
+        For Measurements, the fit uses the best samples of the sweep, which other programs disturb
+        least. A pair may contain arrays that broadcast. For a GPU, constants were already fitted
+        to published timings; see GPUCalibration.
     roof : Roofline or Chip, optional
-        The bound to compare timings with, such as a data sheet's; by default, the measured one.
+        The bound for the timings, such as that of a data sheet; by default, the measured roofline.
     dtype : str, optional
-        Which sweep, and which peak of a Chip; by default, the first dtype of the sweep.
+        The dtype of the sweep and of a Chip's peak; by default, the first dtype of the sweep.
     software : str, optional
-        Library with the kernels: "vLLM 2026" (the default) or "PyTorch 2024". The same card runs
-        the same matmul a tenth faster with the newer software.
+        The software that runs the kernels: "vLLM 2026" (the default) or "PyTorch 2024". The same
+        card runs the same matmul a tenth faster with the newer software.
 
     Returns a Calibration for timings, or a GPUCalibration for a GPU.
 
-    The fit minimises log(predicted / measured), so microseconds count as much as seconds. Its
-    loss gives outliers little weight: soft L1 first, then Cauchy at the scale of the residuals. An
-    efficiency above 1 means that data came from a cache, or that the bound is too low. The overhead
-    is between the time of the measured call that does next to nothing (0 without one) and the
-    quickest point. Fitting needs SciPy, and warns if the points do not determine the overhead.
+    The fit minimises log(predicted / measured), so microseconds count as much as seconds. Its loss
+    gives outliers little weight: soft L1 first, then Cauchy at the scale of the residuals. An
+    efficiency above 1 means that data came from a cache or that the roof is too low. The overhead
+    is at least the measured time of an almost empty call (0 if not measured) and at most that of
+    the fastest point. Fitting needs SciPy, and warns if the points do not determine the overhead.
 
-    Raises ValueError if fewer than three points are on one side of the ridge, if those on the
-    memory's side all move about the same bytes, or if one term decides every point. Fit shapes
-    like those you predict: a three-parameter model does not extrapolate far. For a GPU, raises
-    ValueError if it is not NVIDIA's, if a figure is missing or unconfirmed, or if the software was
-    not timed.
+    Raises ValueError if either side of the ridge has fewer than three points, if all memory-bound
+    points move about the same number of bytes, or if the points do not determine a parameter. Fit
+    shapes similar to those you predict, because a three-parameter model does not extrapolate far.
+    For a GPU, raises ValueError if it is not made by NVIDIA, if a value is missing or unconfirmed,
+    or if the software was not timed.
 
     >>> truth = Calibration(Roofline(1e12, 1e11), 0.8, 0.5, 1e-5)
     >>> cost = Cost(1e9, np.geomspace(1e6, 1e10, 12))
@@ -188,12 +189,10 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     """
     if isinstance(source, (str, Chip)):
         if roof is not None or dtype is not None:
-            raise ValueError("a GPU's calibration covers all dtypes: leave out roof= and dtype=")
+            raise ValueError("a GPU's calibration covers all dtypes, so leave out roof= and dtype=")
         return find_gpu_calibration(source, software)
     if software is not None:
-        raise ValueError(
-            "software= goes with a GPU's name; your own timings ran their own software"
-        )
+        raise ValueError("software= works only with the name of a GPU, not with your own timings")
     dtype = None if dtype is None else read_dtype(dtype)
     least = 0.0
     if isinstance(source, Measurements):
@@ -217,7 +216,7 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     if spread.max() < 2 * spread.min():
         raise ValueError(
             f"all {roof.channel}-bound points move about the same bytes, so their time could just "
-            "as well be overhead; measure another size too, such as a weight with other D and F"
+            "as well be overhead; measure another size too, such as weights with other D and F"
         )
     eff_flops, eff_bw, overhead = _fit_efficiencies(T_math, T_comms, seconds, compute, least)
     T_math, T_comms = T_math / eff_flops, T_comms / eff_bw
@@ -225,8 +224,8 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     for name, mine, other in (("eff_flops", T_math, T_comms), ("eff_bw", T_comms, T_math)):
         if np.sum((mine >= other) & (mine > 0.2 * predicted)) < 2:
             raise ValueError(
-                f"these points do not determine {name}: its term decides fewer than two of them; "
-                "in the rest, overhead or the other term does. Measure larger shapes on both sides "
+                f"these points do not determine {name}: its term limits fewer than two of them, "
+                "overhead or the other term limits the rest. Measure larger shapes on both sides "
                 "of the ridge, with no other program running"
             )
     error = float(np.median(np.abs(predicted - seconds) / seconds))
@@ -246,25 +245,25 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
 
 
 def _warn_if_open(overhead, slopes, residuals, quickest):
-    """Warn if the overhead is within two standard errors of 0 and these exceed 1% of a time."""
-    # This estimate of the standard deviation hardly depends on outliers.
+    """Warn if the overhead is within two standard errors of 0 and they exceed 1% of a time."""
+    # Outliers hardly affect this estimate of the standard deviation.
     scale = 1.4826 * np.median(np.abs(residuals))
     error = 2 * scale * math.sqrt(np.linalg.pinv(slopes.T @ slopes)[2, 2]) * quickest
     if overhead < error and error > 0.01 * quickest:
         warnings.warn(
             f"these points do not determine the overhead: anything from 0 to "
-            f"{engineering(overhead + error)}s fits them, and the quickest took "
+            f"{engineering(overhead + error)}s fits them, and the fastest took "
             f"{engineering(quickest)}s; measure smaller shapes too, such as 1 × 1 × 1",
             stacklevel=3,
         )
 
 
 def _leave_one_out(slopes, residuals):
-    """Return bounds of measured / predicted for points left out of the fit, and their coverage.
+    """Return bounds on measured / predicted for points left out of the fit, and their coverage.
 
-    This needs no new fit: a residual divided by 1 - its leverage is the residual from a linear fit
+    No refit is needed: a residual divided by (1 - its leverage) is the residual from a linear fit
     to the other points. A new point falls between the k-th smallest and the k-th largest of n
-    points in (n+1-2k)/(n+1) of cases.
+    points with probability (n+1-2k)/(n+1).
     """
     leverage = np.einsum("ij,jk,ik->i", slopes, np.linalg.pinv(slopes.T @ slopes), slopes)
     ordered = np.exp(np.sort(residuals / np.maximum(1 - leverage, 0.1)))
@@ -279,7 +278,7 @@ def _select_sweep(measurements, dtype):
     chosen = dtype or next(iter(dtypes), None)
     if chosen not in dtypes:
         raise ValueError(
-            f"there is no sweep of dtype {chosen!r}, only of: {', '.join(dtypes) or 'none'}"
+            f"there is no sweep of dtype {chosen!r}; available: {', '.join(dtypes) or 'none'}"
         )
     return [(timing.cost, timing.best) for timing in sweep if timing.dtype == chosen], chosen
 
@@ -302,7 +301,7 @@ def _collect_points(pairs):
         pairs = [(cost, seconds) for cost, seconds in pairs]
     except TypeError:
         raise ValueError(
-            "calibrate takes Measurements, a list of pairs (Cost, seconds) or a GPU's name, "
+            "calibrate takes Measurements, a list of (Cost, seconds) pairs or a GPU's name, "
             f"got {type(pairs).__name__}"
         ) from None
     for place, (cost, seconds) in enumerate(pairs):
@@ -320,10 +319,10 @@ def _collect_points(pairs):
 
 
 def _fit_efficiencies(T_math, T_comms, seconds, compute, least):
-    from scipy.optimize import least_squares  # imported here because loading takes half a second
+    from scipy.optimize import least_squares  # imported here because it takes half a second
 
-    # The unit of the overhead is the quickest point, which it cannot exceed. It can be 0, so unlike
-    # for the efficiencies, the fit does not use its logarithm.
+    # The overhead is fitted as a share of the fastest point, which it cannot exceed. It can be 0,
+    # so unlike the efficiencies it is not fitted as a logarithm.
     unit = seconds.min()
     least = min(least / unit, 0.99)
     lowest = np.array([*np.log([1e-4, 1e-4]), least])
@@ -337,7 +336,7 @@ def _fit_efficiencies(T_math, T_comms, seconds, compute, least):
         start = np.clip(start, lowest + 1e-6, highest - 1e-6)
         return least_squares(residuals, start, bounds=(lowest, highest), loss=loss, f_scale=scale)
 
-    # A maximum of two terms has several local minima, so the fit starts from several places.
+    # The maximum of two terms leads to several local minima, so the fit starts from several places.
     efficiencies = [
         np.log(np.quantile((T / seconds)[side], share))
         for T, side, share in (

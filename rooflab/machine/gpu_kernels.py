@@ -1,7 +1,7 @@
 """Formulas for the time of GPU kernels: whole tiles, waves of thread blocks, caches and memory.
 
-Each formula takes a ``GPU`` (figures from a data sheet) and a mapping of constants fitted to
-measured kernels (gpus.toml), and returns seconds. Everything broadcasts.
+Each formula takes a ``GPU`` (data-sheet values) and a mapping of constants fitted to measured
+kernels (gpus.toml), and returns seconds. All arguments broadcast.
 """
 
 import math
@@ -9,42 +9,42 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Libraries choose the output tile of a thread block among TILES, and the number of blocks that
-# share the sum along D among SPLITS. The formula takes the fastest of these.
+# Libraries choose the output tile of a thread block from TILES, and the number of blocks that share
+# the sum along D from SPLITS. The formula uses the fastest combination.
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (256, 64), (128, 256), (256, 128))
 SPLITS = (1, 2, 3, 4, 8)
-SPLIT_KEYS = 2.0 ** np.arange(8)  # how many blocks may share the keys of a head when decoding
+SPLIT_KEYS = 2.0 ** np.arange(8)  # numbers of blocks that may share the keys of a head in decoding
 _M, _N, _S = (
     np.array(column, float)
     for column in zip(*((m, n, s) for m, n in TILES for s in SPLITS), strict=True)
 )
 LARGEST_TILE = 2**15  # outputs of the largest tiles
-SHAPES_AT_ONCE = 2**14  # shapes tried at once, each with every tile and split, to limit memory
+SHAPES_AT_ONCE = 2**14  # shapes computed at once with all tiles and splits, to limit memory
 MATRIX_UNIT_ROWS = 16  # rows that a matrix unit multiplies at a time
 TILE_DEPTH = 64  # a block advances along D in whole steps of this length
-BLOCK_THREADS = 1024  # threads of a block, which work on one row
-BLOCK_QUERIES = 64  # queries of a block of attention, and keys it reads at a time
+BLOCK_THREADS = 1024  # threads per block; each block works on one row
+BLOCK_QUERIES = 64  # queries per block of attention, and keys read at a time
 
-# How often each kind of kernel reads or writes an element. Kinds that were not timed take the
-# constants of the similar kind in TIMED_KINDS.
+# Reads plus writes per element for each kind of kernel. Kinds that were not timed use the constants
+# of the similar kind in TIMED_KINDS.
 PASSES = {"add": 3, "rms_norm": 2, "layer_norm": 2, "gated_activation": 3, "activation": 2}
 TIMED_KINDS = {"layer_norm": "rms_norm", "activation": "gated_activation"}
 
 
 def check_kind(kind):
-    """Raise ValueError for anything but a kind of row kernel."""
+    """Raise ValueError unless this is a kind of row kernel."""
     if kind not in PASSES:
         raise ValueError(f"kind must be one of {', '.join(PASSES)}, got {kind!r}")
 
 
 @dataclass(frozen=True)
 class GPU:
-    """The figures of a data sheet that the formulas need.
+    """Data-sheet values that the formulas need.
 
     ``peak`` is in FLOP/s, ``bandwidth`` in bytes/s, ``clock`` in GHz and ``cache`` in bytes of L2.
-    A multiprocessor runs ``rows`` blocks of 1,024 threads at once, and reaches ``speed`` TFLOP/s
-    at 16 bits. From A100 to H100, the rates that feed its matrix units and its threads grew with
-    the powers of ``speed`` below.
+    A multiprocessor runs ``rows`` blocks of 1,024 threads concurrently, and reaches ``speed``
+    TFLOP/s at 16 bits. From A100 to H100, the data rates to its matrix units and its threads grew
+    with the powers of ``speed`` given below.
     """
 
     peak: float
@@ -65,20 +65,20 @@ class GPU:
 
 
 def matmul(gpu, constants, B, D, F, itemsize, stored=None):
-    """Return the seconds of X[B, D] · W[D, F], and its waves of blocks (0 if memory-bound).
+    """Return the seconds of X[B, D] · W[D, F] and the number of waves (0 if memory-bound).
 
-    ``tile`` is the time of the multiprocessors in whole waves. ``fed`` is the time of the L2 cache,
-    which feeds every tile its rows and columns; among the largest tiles, neighbours share a fifth
-    of them. ``moved`` is the time of the memory. The three overlap, but less so when two are
-    similar: the total is the cube root of the sum of their cubes. An element of W takes ``stored``
-    bytes, by default ``itemsize``. Kernels that widen W are written for few rows, so their tiles
-    are only as high as needed.
+    ``tile`` is the multiprocessors' time for whole waves of blocks. ``fed`` is the L2 cache's time
+    to send each tile its rows and columns; among the largest tiles, neighbours share a fifth of
+    them. ``moved`` is the memory's time. The three overlap, but less when two are similar: the
+    total is the cube root of the sum of their cubes. An element of W takes ``stored`` bytes, by
+    default ``itemsize``. Kernels that widen W are designed for few rows, so their tiles are only as
+    high as needed.
 
-    If the timings ran ``turns`` matmuls in turn, each with another W, the L2 cache may have held
-    every W. If they fill at most three quarters of it, no W came from memory.
+    If the timings cycled through ``turns`` matmuls with different weights, the L2 cache may have
+    held all the weights. If they fill at most three quarters of it, none are read from memory.
 
-    Matmuls in 8 bits have a constant ``row``. They narrow their inputs first, in a time that grows
-    with the rows and the elements. The rows alone decide their tile, and they do not split sums.
+    Matmuls in 8 bits have a constant ``row``. They first narrow their inputs, at a cost per row and
+    per element. Only the number of rows determines their tile. They do not split sums.
     """
     c, stored = constants, itemsize if stored is None else stored
     shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
@@ -114,7 +114,7 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
         np.take_along_axis(np.broadcast_to(array, times.shape), best, 0)[0]
         for array in (times, waves, tile, fed, moved)
     )
-    # Long work at the peak reaches the power limit, which lowers the clock.
+    # Long kernels near the peak reach the power limit, which lowers the clock.
     ideal = 2 * B * D * F / gpu.peak
     seconds = c["overhead"] + busy * (1 + c["throttle"] * ideal / (ideal + 1e-3))
     if narrowing:
@@ -124,12 +124,12 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
 
 
 def row_kernel(gpu, constants, rows, width, itemsize, kind):
-    """Return the seconds of a residual add, a norm of each row, or an activation, gated or not.
+    """Return the seconds of a residual add, a norm of each row, or a (gated) activation.
 
-    One block works on a row of a norm or an activation, ``BLOCK_THREADS`` elements at a time. A
-    multiprocessor runs ``gpu.rows`` blocks, so rows come in waves, and it can have only so many
-    bytes in flight. Data that earlier kernels left in the L2 cache save up to the share ``cached``
-    of the time: all of it if the bytes fill at most 0.6 of the cache, none from twice that.
+    In norms and activations, one block works on each row, ``BLOCK_THREADS`` elements at a time. A
+    multiprocessor runs ``gpu.rows`` blocks, so rows run in waves, and its bytes in flight are
+    limited. Data that earlier kernels left in the L2 cache saves a share of the memory time:
+    ``cached`` if the bytes fill at most 0.6 of the cache, down to 0 at 1.2 of it.
     """
     c = constants
     moved = PASSES[kind] * itemsize * np.asarray(rows, float) * width
@@ -145,12 +145,12 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
 
 
 def prefill(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
-    """Return the seconds of fused attention over ``new`` tokens of each of ``batch`` sequences.
+    """Return the seconds of fused attention over ``new`` tokens in each of ``batch`` sequences.
 
-    A block works on ``BLOCK_QUERIES`` queries of a head and reads as many keys at a time, up to the
-    last one that the mask allows. Every pair costs the FLOPs of two products, and the time of its
-    softmax counted in FLOPs. All blocks share the multiprocessors, and the longest block comes
-    last. Queries and results cross the memory meanwhile. K and V go into the cache beforehand.
+    A block works on ``BLOCK_QUERIES`` queries of a head and reads the same number of keys at a
+    time, up to the last one that the mask allows. Each query-key pair costs the FLOPs of two
+    products and a softmax. All blocks share the multiprocessors, and the longest runs last. Reading
+    queries and writing results overlap with this; writing K and V to the cache does not.
     """
     c, rate = constants, constants["peak"] * gpu.peak / gpu.multiprocessors
     blocks, before = (np.ceil(np.asarray(tokens) / BLOCK_QUERIES) for tokens in (new, cached))
@@ -165,12 +165,12 @@ def prefill(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_it
 
 
 def decode(gpu, constants, batch, cached, heads, kv_heads, head_dim, kv_itemsize=2):
-    """Return the seconds of fused attention for one new token of each of ``batch`` sequences.
+    """Return the seconds of fused attention for one new token in each of ``batch`` sequences.
 
-    A block works on the queries that share a head of K and V, which it reads at ``rate`` bytes/s.
-    Several blocks may split the keys, and joining their results takes ``join``. The formula takes
-    the fastest split. With ``grouped_only``, blocks split the keys only if queries share heads;
-    ``grouped`` is the time to sort queries by head. All keys cross the memory meanwhile.
+    A block works on the queries that share a KV head, and reads that head at ``rate`` bytes/s.
+    Several blocks may split the keys, and joining their results takes ``join`` seconds. The formula
+    uses the fastest split. With ``grouped_only``, blocks split the keys only if queries share KV
+    heads; ``grouped`` is the time to sort queries by KV head. Reading memory overlaps with this.
     """
     c = constants
     batch, cached, heads, kv_heads = map(np.asarray, (batch, cached, heads, kv_heads))
@@ -188,12 +188,12 @@ def decode(gpu, constants, batch, cached, heads, kv_heads, head_dim, kv_itemsize
 
 
 def collective(constants, size, gpus, passes=2):
-    """Return the seconds to take each GPU's part of ``size`` bytes to all others, ``passes`` times.
+    """Return the seconds to send each GPU's part of ``size`` bytes to all others, ``passes`` times.
 
-    An all-reduce takes two passes, an all-gather or a reduce-scatter one. After the latency and a
-    ``hop`` for each GPU but one, passes · (n-1)/n of the bytes cross the bus. The message is cut
-    into pieces that move through the steps as a pipeline. With the best number of pieces, filling
-    the pipeline in s and moving the bytes in t take (sqrt(s) + sqrt(t))² in all.
+    An all-reduce takes two passes; an all-gather or a reduce-scatter takes one. After the latency
+    and n-1 times ``hop``, passes · (n-1)/n of the bytes cross the bus. The message is split into
+    pieces that move through the steps as a pipeline. With the best number of pieces, the total is
+    (sqrt(s) + sqrt(t))², where filling the pipeline takes s and moving the bytes takes t.
     """
     moving = passes * (gpus - 1) / gpus * np.asarray(size, float) / constants["bus"]
     waiting = constants["latency"] + (gpus - 1) * constants.get("hop", 0.0)

@@ -1,6 +1,6 @@
-"""Predict the times of kernels on a GPU from its data sheet and constants fitted to timings.
+"""Predict kernel times on a GPU from its data sheet and from constants fitted to timings.
 
-Constants belong to software too, since newer libraries run the same kernel faster.
+The constants depend on the software too, since newer libraries run the same kernel faster.
 """
 
 import functools
@@ -21,10 +21,10 @@ GPUS_TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9
 PASSES = {"all_reduce": 2, "all_gather": 1}
 TOPOLOGIES = ("switch", "pairs")
-# Maps the topology of a node in the table of chips to one of TOPOLOGIES.
+# Maps the topology of a node, as named in the table of chips, to one of TOPOLOGIES.
 TIMED_TOPOLOGIES = {"switch": "switch", "all-pairs": "pairs"}
 
-# The kernels and variants of the table of constants, and how a basis names them.
+# Kernels and variants in the table of constants, and their names in a basis.
 KERNEL_NAMES = {
     "matmul": {"bf16": "16-bit matmuls", "fp8": "fp8 matmuls"},
     "elementwise": {
@@ -34,26 +34,26 @@ KERNEL_NAMES = {
     "all_reduce": {}, "all_gather": {},
 }  # fmt: skip
 
-# Regimes have separate intervals, because predictions are better in some than in others.
-FEW_WAVES = 3  # up to so many waves of thread blocks, a matmul is in the regime of few waves
-SHORT_SECONDS = 5e-6  # shorter row kernels are timed coarsely, in whole microseconds
-SHORT_CALLS = 2  # attention that takes less than so many overheads is short
+# Each regime has its own interval, because predictions are better in some than in others.
+FEW_WAVES = 3  # up to this number of waves, a matmul is in the few-waves regime
+SHORT_SECONDS = 5e-6  # row kernels below this are timed coarsely, in whole microseconds
+SHORT_CALLS = 2  # attention that takes less than this many overheads is short
 
 
 def find_gpu_calibration(name, software=None):
-    """Return the GPUCalibration of a GPU, which predicts the times of its kernels.
+    """Return the GPUCalibration of a GPU, which predicts its kernel times.
 
     Parameters
     ----------
     name : str or Chip
         A timed GPU (A100 80GB SXM, H100 SXM; for matmuls also L40S), or any other NVIDIA GPU whose
-        peak, bandwidth, multiprocessors and threads are known. The latter takes the constants of
-        the timed GPU whose multiprocessors have the most similar speed, and claims no coverage.
+        peak, bandwidth, multiprocessors and threads are known. Other GPUs use the constants of the
+        timed GPU whose multiprocessors have the most similar speed, and have no coverage.
     software : str, optional
-        Whose kernels: "vLLM 2026" (the default), or "PyTorch 2024", timed by vidur's authors.
+        Runs the kernels: "vLLM 2026" (the default), or "PyTorch 2024", timed by vidur's authors.
 
-    Raises ValueError for software that was not timed, for a chip with a missing or unconfirmed
-    figure, and for one that is not an NVIDIA GPU.
+    Raises ValueError for software that was not timed, a chip with a missing or unconfirmed value,
+    and a chip that is not an NVIDIA GPU.
 
     >>> a100 = find_gpu_calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
@@ -63,8 +63,8 @@ def find_gpu_calibration(name, software=None):
     whole, timed_software = chip(name), list(_all_fits())
     software = timed_software[0] if software is None else software
     if software not in timed_software:
-        choices = " and ".join(map(repr, timed_software))
-        raise ValueError(f"software={software!r} was not timed; there are {choices}")
+        choices = " or ".join(map(repr, timed_software))
+        raise ValueError(f"software={software!r} was not timed; choose {choices}")
     gpu = gpu_figures(whole)
     nearest = _nearest_gpu(gpu, _timed_gpus(software))
     if whole.on_chip is None:
@@ -74,12 +74,12 @@ def find_gpu_calibration(name, software=None):
 
 @dataclass(frozen=True, repr=False)
 class GPUCalibration:
-    """Predicts how long matmuls, row kernels, attention and collectives take on a GPU.
+    """Predictor of the times of matmuls, row kernels, attention and collectives on a GPU.
 
-    Every method broadcasts over its sizes and returns a Prediction, whose basis names GPU, library
-    and year; ``total`` adds them up. If this very GPU, software, dtype and size were timed, nine of
-    ten measurements fall in the interval; otherwise ``coverage`` is None. ``nearest_gpu`` is the
-    timed GPU of the most similar speed, and ``software`` names the kernels.
+    Methods broadcast over sizes and return a Prediction, whose basis names the GPU, library and
+    year; ``total`` adds predictions. If this exact GPU, software, dtype and size were timed, nine
+    of ten measurements fall in the interval; otherwise ``coverage`` is None. ``nearest_gpu`` is the
+    timed GPU with the most similar speed, and ``software`` runs the kernels.
     """
 
     chip: Chip
@@ -92,12 +92,12 @@ class GPUCalibration:
         return f"GPUCalibration({self.chip.name}, {self.software}{source})"
 
     def matmul(self, B, D, F, dtype="bf16", weight_itemsize=None):
-        """Return the time of X[B, D] · W[D, F] as one library call.
+        """Return the time of one library call that computes X[B, D] · W[D, F].
 
-        In 8 bits, this includes narrowing X from 16 bits; the result has 16. A dtype that was not
-        timed counts with its own peak and bytes. A narrower W, stored in ``weight_itemsize`` bytes
-        per element with its share of a scale, is widened on the chip. No such kernel was timed, so
-        the interval begins at the bound.
+        In 8 bits, this includes narrowing X from 16 bits; the result has 16 bits. A dtype that was
+        not timed uses its own peak and bytes. A narrower W, stored in ``weight_itemsize`` bytes per
+        element (including its share of a scale), is widened on the chip. No such kernel was timed,
+        so the interval starts at the bound.
         """
         B, D, F = check_sizes(B=B, D=D, F=F)
         dtype = read_dtype(dtype)
@@ -118,12 +118,12 @@ class GPUCalibration:
         return replace(prediction, low=bound)
 
     def elementwise(self, rows, width, kind="add", dtype="bf16"):
-        """Return the time of a kernel over rows of this width.
+        """Return the time of a kernel that works on rows of this width.
 
         ``kind`` is "add" (reads two rows, writes one), "rms_norm" or "layer_norm" (reads one,
         writes one), "gated_activation" (reads gate and up, writes their product, ``width`` each) or
-        "activation" (reads one, writes one). LayerNorm and activations without a gate were not
-        timed: they go by their bytes and the constants of RMSNorm and of gated activations.
+        "activation" (reads one, writes one). LayerNorms and ungated activations were not timed, so
+        their bytes and the constants of RMSNorms and gated activations are used.
         """
         gpu_kernels.check_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
@@ -134,18 +134,18 @@ class GPUCalibration:
         caveats = [] if dtype in fit.dtypes else [f"no {dtype} kernel was timed"]
         if timed_kind != kind:
             words = kind.replace("_", " "), timed_kind.replace("_", " ")
-            caveats.append("no {} was timed: by its bytes and the constants of {}s".format(*words))
+            caveats.append("no {} was timed: predicted from its bytes like a {}".format(*words))
         return self._prediction(fit, seconds, regime, caveats, rows=rows, width=width)
 
     def attention(
         self, batch, new, cached, heads, kv_heads, head_dim, dtype="bf16", kv_itemsize=2
     ):  # fmt: skip
-        """Return the time of fused attention: ``new`` tokens a sequence after ``cached`` ones.
+        """Return the time of fused attention: ``new`` tokens per sequence after ``cached`` tokens.
 
-        This is vLLM's attention, which puts K and V of the new tokens into a paged cache and masks
-        later tokens. ``heads`` query heads share ``kv_heads`` heads of K and V, of ``head_dim``
-        elements each, which take ``kv_itemsize`` bytes in the cache. One new token is a decoding
-        step; many without cached ones are a prefill. Other passes were not timed.
+        This is vLLM's attention, which writes K and V of the new tokens to a paged cache and masks
+        later tokens. ``heads`` query heads share ``kv_heads`` KV heads of ``head_dim`` elements,
+        each stored in ``kv_itemsize`` bytes in the cache. One new token is a decoding step; several
+        without cached tokens are a prefill. Other passes were not timed.
         """
         batch, new, heads = check_sizes(batch=batch, new=new, heads=heads)
         kv_heads, head_dim = check_sizes(kv_heads=kv_heads, head_dim=head_dim)
@@ -161,7 +161,7 @@ class GPUCalibration:
         )
         caveats = [] if dtype in fit.dtypes else [f"no {dtype} attention was timed"]
         if kv_itemsize != 2:
-            caveats.append(f"no cache of {8 * kv_itemsize:.3g} bits was timed")
+            caveats.append(f"no {8 * kv_itemsize:.3g}-bit cache was timed")
         return self._prediction(
             fit, seconds, regime, caveats, batch=batch, new=new, cached=cached, heads=heads,
             kv_heads=kv_heads, head_dim=head_dim, tokens=batch * (new + cached),
@@ -170,18 +170,18 @@ class GPUCalibration:
     def all_reduce(self, size, gpus, topology="switch", gpus_per_node=None):
         """Return the time of an all-reduce of ``size`` bytes on each of ``gpus`` GPUs.
 
-        ``topology`` is "switch" if NVSwitch joins all GPUs of a node, and "pairs" if NVLink joins
-        two and the host the rest. With fewer ``gpus_per_node`` than ``gpus``, a network joins the
-        nodes; only the network of one kind of A100 node was timed. No interval begins below the
-        links' bound, ``roofkit.network.all_reduce``, in which a switch adds up if it can. Raises
-        ValueError for more GPUs than a switch joins.
+        ``topology`` is "switch" if an NVSwitch connects all GPUs of a node, and "pairs" if NVLink
+        connects pairs and the host the rest. If ``gpus_per_node`` is less than ``gpus``, a network
+        connects the nodes; only the network of one kind of A100 node was timed. No interval starts
+        below the bound of the links, ``roofkit.network.all_reduce``, in which a switch does the
+        adding if it can. Raises ValueError for more GPUs than a switch connects.
         """
         return self._collective("all_reduce", size, gpus, topology, gpus_per_node)
 
     def all_gather(self, size, gpus, topology="switch"):
-        """Return the time to gather ``size`` bytes, a part from each GPU, on all ``gpus`` GPUs.
+        """Return the time to gather ``size`` bytes, one part from each GPU, on all ``gpus`` GPUs.
 
-        Only timed at switches. Arguments and errors are as for ``all_reduce``.
+        This was timed only with switches. Arguments and errors are as for ``all_reduce``.
         """
         return self._collective("all_gather", size, gpus, topology, None)
 
@@ -194,8 +194,8 @@ class GPUCalibration:
         layout = self.chip.interconnect
         if topology == "switch" and layout and layout.largest and per_node > layout.largest:
             raise ValueError(
-                f"a switch joins at most {layout.largest} {self.chip.name}, got {per_node}; for "
-                "more, give gpus_per_node="
+                f"a switch joins at most {layout.largest} {self.chip.name}, got {per_node}; "
+                "for more, give gpus_per_node="
             )
         bus = None
         if self._is_timed(kernel, link):
@@ -204,7 +204,7 @@ class GPUCalibration:
         if bus is None:
             raise ValueError(
                 f"no {kernel.replace('_', '-')} between {self.chip.name} was timed over {link!r}, "
-                "and its data sheet has no figure to predict it from"
+                "and its data sheet does not give the link's bandwidth"
             )
         constants = {**fit.constants, "bus": bus}
         seconds, regime = time_collective(constants, link, size, gpus, PASSES[kernel])
@@ -217,13 +217,13 @@ class GPUCalibration:
         return _at_least(prediction, getattr(network, kernel)(size, node).seconds)
 
     def transfer(self, at_best, array=0.0, passes=0, group=None):
-        """Return the time to send data that takes a chip's links at least ``at_best`` seconds.
+        """Return the time to send data that takes a chip's links ``at_best`` seconds or more.
 
-        A collective takes each chip's part of an ``array`` to all others in a number of ``passes``:
-        one for an all-gather, two for an all-reduce. If the ``group`` of chips is joined as timed
-        ones were, those timings predict it. Otherwise the time is ``at_best`` (or, with several
-        nodes, the time of such a collective within a node if longer), plus the group's hops and
-        the overhead of a call, without coverage. No interval begins below ``at_best``.
+        A collective sends each chip's part of an ``array`` to all others, ``passes`` times: once
+        for an all-gather, twice for an all-reduce. If groups connected like ``group`` were timed,
+        those timings predict the time. Otherwise, it is ``at_best`` (or, with several nodes, the
+        time of the collective within a node if longer) plus the group's hops and the overhead of a
+        call, without coverage. No interval starts below ``at_best``.
         """
         topology, longest = self._timed_topology(group), at_best
         if passes and topology:
@@ -238,15 +238,15 @@ class GPUCalibration:
             longest = larger(at_best, collective.seconds)
         hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
         seconds = longest + hops + self._find_fit("matmul", "bf16").constants["overhead"]
-        basis = "nothing that chips send over such links was timed: by the links' own figures"
+        basis = "transfers over such links were not timed, so the links' specifications are used"
         return Prediction(seconds, at_best, seconds * _widest_interval("all_reduce"), None, basis)
 
     def predict(self, cost, dtype="bf16"):
-        """Return the time of a kernel unlike any timed one, such as a softmax, from its Cost.
+        """Return the time of a kernel of another kind, such as a softmax, from its Cost.
 
-        It uses the overhead of matmuls and the shares of peak and bandwidth that they reach. The
-        interval begins at the bound and is as wide as for any row kernel on a GPU that was not
-        timed, without coverage.
+        The prediction uses the overhead of matmuls and the shares of peak and bandwidth that
+        matmuls reach. The interval starts at the bound and is as wide as for any row kernel on a
+        GPU that was not timed. It has no coverage.
         """
         ideal, fit = self.chip.roofline(dtype), self._find_fit("matmul", "bf16")
         constants = fit.constants
@@ -255,20 +255,20 @@ class GPUCalibration:
         )
         bound = ideal.estimate(cost).lower
         seconds = constants["overhead"] + reached.estimate(cost).lower
-        basis = f"no kernel of this kind was timed: as {fit.source}"
+        basis = f"no kernel of this kind was timed: predicted like {fit.source}"
         return Prediction(seconds, bound, seconds * _widest_interval("elementwise"), None, basis)
 
     def total(self, parts):
-        """Return the sum of predictions with its interval, as Prediction.total does."""
+        """Return the sum of predictions with its interval, as in Prediction.total."""
         return Prediction.total(parts)
 
     @property
     def is_timed(self):
-        """True if kernels of this very GPU were timed with this software."""
+        """True if kernels were timed on this GPU with this software."""
         return self.chip == chip(self.nearest_gpu)
 
     def _timed_topology(self, group):
-        """Return a node's topology as ``all_reduce`` names it; None if it was not timed."""
+        """Return the topology of a node, as ``all_reduce`` names it, or None if not timed."""
         layout = self.chip.interconnect
         if group is None or group.per_node == 1 or layout is None:
             return None
@@ -277,7 +277,7 @@ class GPUCalibration:
         return TIMED_TOPOLOGIES.get(layout.topology)
 
     def _gpu_for(self, dtype):
-        """Return the figures of the GPU, with the peak of this dtype unless it has 16 bits."""
+        """Return the values of the GPU, with the peak of this dtype unless it has 16 bits."""
         if itemsize(dtype) == 2:
             return self.gpu
         return replace(self.gpu, peak=_confirmed_peak(self.chip, dtype))
@@ -286,7 +286,7 @@ class GPUCalibration:
         return any(_timed_gpus(software, kernel, variant) for software in _all_fits())
 
     def _find_fit(self, kernel, variant):
-        """Return the _Fit of the nearest GPU for this kernel, if possible of this software."""
+        """Return the _Fit for this kernel on the nearest GPU, if possible with this software."""
         software = next(
             name for name in (self.software, *_all_fits()) if _timed_gpus(name, kernel, variant)
         )
@@ -294,7 +294,7 @@ class GPUCalibration:
         return _read_fit(software, nearest, kernel, variant)
 
     def _prediction(self, fit, seconds, regime, caveats, **sizes):
-        """Return the Prediction, with coverage if there are no caveats, else with these."""
+        """Return the Prediction, with either its coverage or the caveats."""
         if fit.software != self.software:
             caveats.append(f"none was timed with {self.software}")
         if self.chip != chip(fit.gpu):
@@ -304,7 +304,7 @@ class GPUCalibration:
             low, high = fit.range.get(name, (-math.inf, math.inf))
             outside = (np.asarray(value) < low) | (np.asarray(value) > high)
             if outside.any():
-                caveats.append(f"{name} beyond {low:,} to {high:,}")
+                caveats.append(f"{name} outside {low:,} to {high:,}")
             beyond = beyond | outside
         own, other = (np.array(ends)[regime] for ends in (fit.interval, fit.other_interval))
         low, high = np.moveaxis(np.where(np.asarray(beyond)[..., None], other, own), -1, 0)
@@ -314,14 +314,14 @@ class GPUCalibration:
         basis = "; ".join([f"fitted to {fit.source}", *caveats])
         if caveats:
             return Prediction(*values, None, basis)
-        # If no whole layers were timed, two kernels are assumed to err fully together.
+        # If no whole layers were timed, errors are assumed to be fully correlated.
         correlation = _read_table()["correlation"].get(fit.software, 1.0)
         return Prediction(*values, COVERAGE, basis, correlation)
 
 
 @dataclass(frozen=True)
 class _Fit:
-    """Constants of one kernel, the timings they were fitted to, and their intervals."""
+    """The constants of one kernel, their intervals, and the timings they were fitted to."""
 
     software: str
     gpu: str
@@ -365,7 +365,7 @@ def _speed(name):
 
 
 def _widest_interval(kernel):
-    """Return the highest end of any interval of a kernel on a GPU that was not timed."""
+    """Return the highest upper end of the intervals of a kernel on GPUs that were not timed."""
     return max(
         high
         for gpus in _all_fits().values()
@@ -375,7 +375,7 @@ def _widest_interval(kernel):
 
 
 def _at_least(prediction, least):
-    """Return the Prediction with its seconds and its interval raised to at least ``least``."""
+    """Return the Prediction with its seconds and interval raised to ``least`` if below."""
     raised = {name: larger(getattr(prediction, name), least) for name in ("seconds", "low", "high")}
     return replace(prediction, **raised)
 
@@ -393,15 +393,15 @@ def _all_fits():
 
 
 def gpu_figures(whole):
-    """Return the figures of a Chip for the formulas; ValueError says which one is missing."""
+    """Return a Chip's values for the formulas; raise ValueError if one is missing."""
     if whole.sku and not whole.sku.startswith("NVIDIA"):
         raise ValueError(
-            f"only NVIDIA GPUs were timed, and {whole.name} is none; time your own kernels and fit "
-            "them with calibrate"
+            f"only NVIDIA GPUs were timed, and {whole.name} is not one; time your own kernels and "
+            "fit them with calibrate"
         )
     for name in ("bandwidth", "multiprocessors", "threads"):
         if getattr(whole, name) is None:
-            raise ValueError(f"{whole.name} lacks the figure {name!r}, which predictions need")
+            raise ValueError(f"{whole.name} has no {name!r}, which predictions need")
     peak = _confirmed_peak(whole, pick_16_bit(whole.peaks, "bf16"))
     multiprocessors = float(whole.multiprocessors)
     return gpu_kernels.GPU(
@@ -416,34 +416,34 @@ def _confirmed_peak(whole, dtype):
     peak = whole.peak_flops(dtype)
     if not (peak.confirmed and whole.bandwidth.confirmed):
         raise ValueError(
-            f"a figure of {whole.name} that predictions rest on is not confirmed (peak {peak!r}, "
-            f"memory {whole.bandwidth!r}); pass a Chip with your own figures"
+            f"predictions for {whole.name} need confirmed values (peak {peak!r}, "
+            f"memory {whole.bandwidth!r}); pass a Chip with your own values"
         )
     return float(peak)
 
 
 def _clock(flops):
-    """Return the clock in GHz of a multiprocessor from its FLOP/s at 16 bits.
+    """Return the clock of a multiprocessor in GHz from its FLOP/s at 16 bits.
 
-    It does a power of two of FLOPs per cycle, and runs at 1.3 to 2.6 GHz.
+    The FLOPs per cycle are a power of two, and the clock is between 1.3 and 2.6 GHz.
     """
     return 1.3 * 2 ** (math.log2(flops / 1.3e9) % 1)
 
 
 def time_matmul(gpu, constants, B, D, F, size, stored=None):
-    """Return seconds, and their regime: 0 memory-bound, 1 few waves, 2 many waves."""
+    """Return the seconds and their regime: 0 memory-bound, 1 few waves, 2 many waves."""
     seconds, waves = gpu_kernels.matmul(gpu, constants, B, D, F, size, stored)
     return seconds, np.where(waves == 0, 0, np.where(waves <= FEW_WAVES, 1, 2))
 
 
 def time_row_kernel(gpu, constants, rows, width, size, kind):
-    """Return seconds, and their regime: 0 short, 1 long."""
+    """Return the seconds and their regime: 0 short, 1 long."""
     seconds = gpu_kernels.row_kernel(gpu, constants, rows, width, size, kind)
     return seconds, np.where(seconds < SHORT_SECONDS, 0, 1)
 
 
 def time_attention(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
-    """Return seconds, and their regime: 0 short, 1 long."""
+    """Return the seconds and their regime: 0 short, 1 long."""
     shape = heads, kv_heads, head_dim, kv_itemsize
     if "rate" in constants:
         seconds = gpu_kernels.decode(gpu, constants, batch, cached, *shape)
@@ -453,7 +453,7 @@ def time_attention(gpu, constants, batch, new, cached, heads, kv_heads, head_dim
 
 
 def time_collective(constants, link, size, gpus, passes):
-    """Return seconds, and the deciding factor: 0 latency, 1 bandwidth, 2 a network."""
+    """Return the seconds and the limiting factor: 0 latency, 1 bandwidth, 2 a network."""
     seconds = gpu_kernels.collective(constants, size, gpus, passes)
     if link.startswith("network"):
         return seconds, np.full(np.shape(seconds), 2)
@@ -461,7 +461,7 @@ def time_collective(constants, link, size, gpus, passes):
 
 
 def name_link(topology, gpus, gpus_per_node):
-    """Return the link of a collective: "switch", "pair", "host" or, say, "network-8"."""
+    """Return the name of a collective's link, such as "switch", "pair", "host" or "network-8"."""
     if topology not in TOPOLOGIES:
         raise ValueError(f"topology={topology!r} is not one of {', '.join(TOPOLOGIES)}")
     if gpus_per_node < gpus:
@@ -470,10 +470,10 @@ def name_link(topology, gpus, gpus_per_node):
 
 
 def scale_bus(bus, link, timed, whole):
-    """Return the bytes/s of a link of ``whole``, at the share of its peak that ``timed`` reaches.
+    """Return the bytes/s of a link of ``whole``, at the share of its peak reached on ``timed``.
 
-    The host's link stays the same (PCIe 4 with A100, PCIe 5 with H100). Returns None if the chip
-    does not have the link.
+    The host link is not scaled (PCIe 4 with A100, PCIe 5 with H100). Returns None if the chip does
+    not have the link.
     """
     if whole == timed or link == "host":
         return bus

@@ -1,7 +1,7 @@
 """Measure this machine: time kernels, keep every sample, and make a Chip of the best ones.
 
-The best samples make a roof: a bound, as a data sheet is. ``calibrate`` (calibration.py) fits how
-much of a bound a library reaches.
+The best samples give a roofline, which is a bound, like a data sheet. ``calibrate``
+(calibration.py) fits how much of the bound a library reaches.
 """
 
 import contextlib
@@ -25,9 +25,9 @@ DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
 FORMAT, VERSION = "roofkit measurements", 1
 METHOD = (
     "A separate process with a fixed number of threads runs every step twice, some time apart: two "
-    "warm-up calls, then up to 12 samples within a time budget. A sample is enough calls to last "
-    "1 ms. Operands are random. A matmul takes another weight at each call, so that no cache holds "
-    "it. A GPU is timed with its own events."
+    "warm-up calls, then up to 12 samples within a time budget. A sample has enough calls to last "
+    "1 ms. Operands are random. Every call of a matmul uses a different weight, so that it is not "
+    "in a cache. GPU times come from events on the GPU."
 )
 
 
@@ -71,12 +71,12 @@ class Timing:
 
     @property
     def best(self):
-        """The shortest sample, in seconds, which roofs and fits are built from."""
+        """The shortest sample, in seconds, used for rooflines and fits."""
         return min(self.samples)
 
     @property
     def median(self):
-        """The middle sample, in seconds, which a caller should expect."""
+        """The median sample, in seconds, which is the time to expect."""
         return statistics.median(self.samples)
 
     @property
@@ -91,7 +91,7 @@ class Timing:
 
     @property
     def label(self):
-        """The shape, as in "64×4096×4096"."""
+        """The shape as text, such as "64×4096×4096"."""
         return "×".join(map(str, self.shape))
 
 
@@ -109,13 +109,13 @@ class Machine:
 
 @dataclass(frozen=True, repr=False)
 class Ceilings:
-    """The highest speeds of a run, from its best samples; no kernel was faster.
+    """The highest speeds of a run, from its best samples.
 
     peaks : dtype -> FLOP/s
-    bandwidth : working set in bytes -> bytes/s, where each cache shows as a step
-    ladders : kernel -> its own mapping of working set to bytes/s
-    memory : bytes/s from main memory, of the best kernel at the largest working sets
-    overhead : seconds of a call that does next to nothing
+    bandwidth : working set in bytes -> bytes/s; each cache shows up as a step
+    ladders : kernel -> mapping of working set to bytes/s
+    memory : bytes/s of main memory, from the best kernel at the largest working sets
+    overhead : seconds of an almost empty call
     """
 
     peaks: Mapping
@@ -133,17 +133,17 @@ class Ceilings:
 
 @dataclass(frozen=True, repr=False)
 class Measurements:
-    """Everything one run measured, as returned by ``measure``; displays as a table of ceilings.
+    """The results of a run of ``measure``, displayed as a table of ceilings.
 
     machine : Machine
     date : str, ISO 8601
     versions : mapping of package to version
     timings : tuple of Timing, every sample kept
-    skipped : tuple of str, the steps left out, each with the reason
+    skipped : tuple of str, the skipped steps with the reasons
     seconds : wall time of the run
     method : str, how the run measured
 
-    ``save`` and ``load`` write and read a file, and ``chip`` makes a Chip.
+    ``save`` and ``load`` write and read a file, and ``chip`` returns a Chip.
 
     >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
     >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")
@@ -177,8 +177,8 @@ class Measurements:
     def was_disturbed(self):
         """True if a quarter of the matmuls have a median more than 1.25 times their best.
 
-        On a quiet machine the two differ by a few percent. Other work delays threads that wait for
-        each other, and then the speeds come out too low.
+        On an idle machine, the two differ by a few percent. Other programs delay threads that wait
+        for each other, so the measured speeds are too low.
         """
         matmuls = self.select(kernel="matmul")
         ratios = sorted(timing.median / timing.best for timing in matmuls if timing.count > 3)
@@ -188,8 +188,8 @@ class Measurements:
     def ceilings(self):
         """The peaks, the ladder of bandwidths and the call overhead, as Ceilings.
 
-        On a CPU the ladder ignores the copy, because its bytes rest on an assumption: its writes
-        cost an extra read. In-place additions and dot products need no such assumption.
+        On a CPU, the ladder ignores the copy, because its byte count assumes that each write costs
+        an extra read. In-place additions and dot products need no such assumption.
         """
         peaks, ladders = {}, {}
         for timing in self.timings:
@@ -219,10 +219,10 @@ class Measurements:
         )
 
     def chip(self):
-        """Return this machine as a Chip, with the peak of the best matmul in each dtype.
+        """Return this machine as a Chip, with peaks from the best matmul in each dtype.
 
-        The bandwidth comes from the ladder's largest working sets. Capacity, links and on-chip
-        memory are not measured, so the Chip has none.
+        The bandwidth comes from the largest working sets of the ladder. The Chip has no capacity,
+        links or on-chip memory, because these are not measured.
         """
         machine, day = self.machine.name, self.date[:10]
         source = f"measured on {machine} with {self.machine.library}, {day}"
@@ -240,8 +240,8 @@ class Measurements:
     def rooflines(self, dtype="fp32"):
         """Return the measured roof for main memory, and a steeper one for each visible cache.
 
-        Maps the largest working set that fits in a level to a Roofline, main memory first. A level
-        counts if its bandwidth is a quarter above the previous level's.
+        The keys are the largest working sets that fit in each level, main memory first. A level is
+        included if its bandwidth is at least a quarter above that of the previous level.
         ``rooflab.plot.roofline`` draws them all. Raises ValueError for a dtype not measured.
         """
         peak, ceilings = self.chip().peak_flops(dtype), self.ceilings
@@ -254,7 +254,7 @@ class Measurements:
         return levels
 
     def save(self, path):
-        """Write everything to a JSON file; ``load`` reads it back as an equal object."""
+        """Write everything to a JSON file; ``load`` returns an equal object."""
         head = {"format": FORMAT, "version": VERSION, **vars(self)}
         head |= {"machine": vars(self.machine), "versions": dict(self.versions)}
         rows = ",\n".join(json.dumps(vars(timing)) for timing in head.pop("timings"))
@@ -262,7 +262,7 @@ class Measurements:
         Path(path).write_text(f'{text},\n "timings": [\n{rows}\n]\n}}\n', encoding="utf-8")
 
     def save_chip(self, path):
-        """Write ``chip()`` to a TOML file; its path works wherever a chip's name does."""
+        """Write ``chip()`` to a TOML file, whose path you can use in place of a chip's name."""
         chip = self.chip()
         lines = [
             "[[chip]]", f"name = {_format_toml(chip.name)}", f"sku = {_format_toml(chip.sku)}",
@@ -278,7 +278,7 @@ class Measurements:
 
     @classmethod
     def load(cls, path):
-        """Read a file that ``save`` wrote; ValueError says what is wrong with another file."""
+        """Read a file that ``save`` wrote; raise ValueError if the file is not valid."""
         path = Path(path)
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
@@ -292,7 +292,7 @@ class Measurements:
         if version != VERSION:
             raise ValueError(
                 f"{path.name} has version {version!r}, but this roofkit reads version {VERSION}; "
-                "measure again, or read the file with the roofkit that wrote it"
+                "measure again, or use the version of roofkit that wrote the file"
             )
         where = "its head"
         try:
@@ -326,7 +326,7 @@ class Measurements:
         ]
 
     def to_frame(self):
-        """Return ``rows`` as a pandas DataFrame; ModuleNotFoundError says how to get pandas."""
+        """Return ``rows`` as a pandas DataFrame; raise ModuleNotFoundError if it is missing."""
         return to_frame(self.rows)
 
     def _table(self):
@@ -345,7 +345,7 @@ class Measurements:
 
     def _caption(self):
         machine = self.machine
-        warning = "; the times scatter: close other programs and measure again"
+        warning = "; the times vary: close other programs and measure again"
         return (
             f"{machine.name}, {machine.threads} of {machine.cores} cores, {machine.library} "
             f"{self.versions.get(machine.library, '')}, {self.date[:10]}"
@@ -360,37 +360,37 @@ class Measurements:
 
 
 def measure(quick=False, device="auto", progress=True, threads=None):
-    """Measure the machine this runs on: peaks, bandwidths, call overhead and a sweep of matmuls.
+    """Measure this machine: its peaks, bandwidths, call overhead and a sweep of matmuls.
 
     Parameters
     ----------
     quick : bool
         Measure fewer shapes in about 4 seconds (at most 10) rather than in under a minute.
     device : "auto", "cpu", "cuda" or "torch-cpu"
-        "auto" takes a GPU if PyTorch finds one, and otherwise NumPy on the CPU, as "cpu" does.
-        "cuda" takes the GPU, and "torch-cpu" PyTorch on the CPU, to compare the libraries.
+        "auto" uses a GPU if PyTorch finds one, and otherwise NumPy on the CPU, like "cpu". "cuda"
+        uses the GPU, and "torch-cpu" uses PyTorch on the CPU, to compare the libraries.
     progress : bool
         Show the current step, in a terminal or a notebook.
     threads : int, optional
-        Threads of the CPU's matrix library; by default, the cores this process may use.
+        Threads of the CPU's matrix library; by default, one per core that this process may use.
 
     Returns Measurements. A separate process does the work, because a matrix library reads its
-    number of threads only when it loads. There are four parts:
+    number of threads only when it is loaded. There are four parts:
 
     - overhead: an addition of one element and a 1×1×1 matmul.
-    - ladder: vector kernels in fp32 on working sets from 16 KiB to 512 MiB (2 GiB on a GPU).
-      ``a += b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, or 3N on a CPU, where a store
-      to a line that is in no cache first reads it. The count is the same at every size.
+    - ladder: vector kernels in fp32 on working sets from 16 KiB to 512 MiB (2 GiB on a GPU). ``a +=
+      b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, or 3N on a CPU, where a store to an
+      uncached line first reads the line. The count is the same at every size.
     - peak: square matmuls in each dtype of the device.
-    - sweep: matmuls X[B, D] · Y[D, F] from one row to a thousand, on both sides of the ridge; each
-      operand counts once. ``calibrate`` fits these.
+    - sweep: matmuls X[B, D] · Y[D, F] with 1 to 1,000 rows, on both sides of the ridge; each
+    operand counts once. ``calibrate`` is fitted to these.
 
-    Every step has a time budget. A step that would exceed it is skipped and listed, so a slow
-    machine measures less and takes no longer. NumPy runs everything but matmul and dot on one
-    thread. Close other programs first: a single one can slow a matrix library, whose threads wait
-    for each other, by a factor of ten.
+    Every step has a time budget. Steps that would exceed it are skipped and listed, so a run on a
+    slow machine measures less but takes no longer. NumPy runs everything except matmul and dot on
+    one thread. Close other programs first. A single busy program can slow a matrix library down by
+    a factor of ten, because its threads wait for each other.
 
-    Raises ValueError if the device isn't there, and RuntimeError if the process dies.
+    Raises ValueError if the device is not available, and RuntimeError if the process dies.
 
     >>> import roofkit as rk
     >>> mine = measure(quick=True)                       # doctest: +SKIP
@@ -412,7 +412,7 @@ def measure(quick=False, device="auto", progress=True, threads=None):
 def _measure(request, progress=None):
     begin = datetime.now().astimezone()
     head, timings, skipped, ended = {}, [], [], False
-    # An interrupt closes the generator, which ends the process.
+    # An interrupt closes the generator, which stops the process.
     with contextlib.closing(read_events(request)) as events:
         for fields in events:
             event = fields.pop("event")
@@ -445,7 +445,7 @@ def _measure(request, progress=None):
 
 
 def _format_binary(size):
-    """Return bytes in powers of 1024, as caches are sold."""
+    """Return bytes as text in powers of 1024, as is usual for caches."""
     power = min(int(math.log2(size)) // 10, 3)
     return f"{size / 1024**power:.4g} {('B', 'KiB', 'MiB', 'GiB')[power]}"
 
@@ -457,4 +457,4 @@ def _format_figure(figure):
 
 
 def _format_toml(value):
-    return json.dumps(value, ensure_ascii=False)  # TOML writes text and numbers as JSON does
+    return json.dumps(value, ensure_ascii=False)  # text and numbers look the same in TOML and JSON

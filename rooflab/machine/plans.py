@@ -1,4 +1,4 @@
-"""Plans of measurements. Every backend runs the same steps."""
+"""Measurement plans. Every backend runs the same steps."""
 
 import itertools
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from roofkit import kernels
 
 LADDER = ("add_in_place", "copy", "dot")
-# The gaps, in elements, between two long vectors. At a distance of a power of two bytes, both would
-# use the same memory banks.
+# Gaps between two long vectors, in elements. If their distance were a power of two bytes, both
+# would use the same memory banks.
 GAPS = (0, 1040, 33296)
 
 
@@ -15,11 +15,11 @@ GAPS = (0, 1040, 33296)
 class Plan:
     """What to measure, and for how long.
 
-    ``squares`` are the sizes N of the N×N×N matmuls that find the peak. ``sizes`` are the working
-    sets of the ladder, in rising bytes. The sweep multiplies every batch in ``batches`` by every
-    (D, F) in ``weights``, in the first ``swept`` dtypes of the backend. ``overhead``, ``ladder``,
-    ``peak`` and ``sweep`` are the seconds one turn of such a step may take. No step begins after
-    ``limit`` seconds.
+    ``squares`` are the sizes N of the N×N×N matmuls that measure the peak. ``sizes`` are the
+    working sets of the ladder in bytes, in ascending order. The sweep multiplies every batch in
+    ``batches`` by every (D, F) in ``weights``, in the first ``swept`` dtypes of the backend.
+    ``overhead``, ``ladder``, ``peak`` and ``sweep`` limit the seconds that one run of such a step
+    may take. No step starts after ``limit`` seconds.
     """
 
     squares: tuple
@@ -34,7 +34,7 @@ class Plan:
     overhead: float = 0.1
 
     def steps(self, dtypes):
-        """Yield the steps for a backend with these dtypes, small ones first in each series."""
+        """Yield the steps for a backend with these dtypes, smallest first in each series."""
         yield Step("overhead", "add_in_place", "fp32", (1,), self.overhead)
         yield Step("overhead", "matmul", "fp32", (1, 1, 1), self.overhead)
         for kernel, size in itertools.product(LADDER, self.sizes):
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Step:
-    """One measurement: a kernel at a dtype and shape, and the seconds one turn may take."""
+    """One measurement: a kernel, its dtype and shape, and the seconds that one run may take."""
 
     part: str
     kernel: str
@@ -59,24 +59,24 @@ class Step:
 
     @property
     def title(self):
-        """The fields that name the step in JSON."""
+        """The fields that identify the step in JSON."""
         return {"part": self.part, "kernel": self.kernel, "dtype": self.dtype, "shape": self.shape}
 
     @property
     def series(self):
-        """Part, kernel and dtype. The time of one step bounds the time of others in its series."""
+        """Part, kernel and dtype. The time of a step gives estimates for others in its series."""
         return self.part, self.kernel, self.dtype
 
     @property
     def elements(self):
-        """The number of pool elements that its operands take."""
+        """The number of pool elements that the operands occupy."""
         if self.kernel != "matmul":
             return 2 * self.shape[0] + max(GAPS)
         B, D, F = self.shape
         return B * D + D * F
 
     def cost(self, write_allocate):
-        """Return the Cost of one call, counted as the docstring of ``measure`` says."""
+        """Return the Cost of one call, counted as the docstring of ``measure`` describes."""
         if self.kernel == "matmul":
             out = "bf16" if self.dtype == "fp8" else None
             return kernels.matmul(*self.shape, self.dtype, out_dtype=out)

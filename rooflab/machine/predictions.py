@@ -1,4 +1,4 @@
-"""A predicted time, its interval, and the measurements behind them."""
+"""Predicted times with their intervals and the measurements that they are based on."""
 
 import math
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ class Prediction:
     """A predicted time in seconds, and an interval that should contain the measured time.
 
     ``coverage`` is the share of measurements that fall between ``low`` and ``high``, or None if it
-    is unknown. ``basis`` lists the measurements behind the prediction and those that are missing,
-    separated by "; ". ``correlation``, from 0 to 1, says how strongly the errors of two such
-    predictions go together; ``total`` needs it.
+    is unknown. ``basis`` describes the measurements that were used and those that were missing,
+    separated by "; ". ``correlation``, from 0 to 1, is the correlation between the errors of two
+    such predictions, which ``total`` uses.
 
     >>> one = Prediction(1e-3, 0.9e-3, 1.2e-3, basis="an example")
     >>> 40 * one
@@ -38,7 +38,7 @@ class Prediction:
         return f"Prediction({format_quantity(self.seconds, 's')}, {share}: {self.basis})"
 
     def __mul__(self, times):
-        """Predict ``times`` calls of one kernel. The error repeats, so the interval scales too."""
+        """Predict ``times`` calls. All have the same error, so the interval scales too."""
         if isinstance(times, Prediction):
             return NotImplemented
         times = check_number(times, "times", above=False)
@@ -51,10 +51,10 @@ class Prediction:
     def total(cls, parts):
         """Return the sum of predictions, such as those of the kernels in a layer.
 
-        On each side, half-widths h add up to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
-        terms all have the correlation r, here the largest of any part. With r = 1 this is the plain
-        sum. Coverage is the lowest of any part, or None if a part has none. The basis states a
-        reason once even if several parts share it. Raises ValueError for no parts.
+        On each side, half-widths h combine to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
+        terms have the correlation r, the largest of any part. With r = 1, this is the plain sum.
+        The coverage is the lowest of any part, or None if a part has none. A reason that several
+        parts share appears only once in the basis. Raises ValueError if there are no parts.
 
         >>> part = Prediction(1e-3, 0.9e-3, 1.1e-3, correlation=0.0)
         >>> whole = Prediction.total([part] * 4)

@@ -147,7 +147,7 @@ def test_a_disturbed_run_carries_a_warning(measured):
 
     assert not run(1e-3, 1.02e-3, 1.05e-3, 9e-3).was_disturbed
     assert run(1e-3, 1.5e-3, 1.6e-3, 9e-3).was_disturbed
-    assert "the times scatter" in repr(run(1e-3, 1.5e-3, 1.6e-3, 9e-3))
+    assert "the times vary" in repr(run(1e-3, 1.5e-3, 1.6e-3, 9e-3))
     assert "close what else runs" not in repr(run(1e-3, 1e-3, 1e-3, 1e-3))
 
 
@@ -554,7 +554,7 @@ def test_a_calibration_serves_what_one_of_a_gpu_does():
     whole = fit.total([2 * one, fit.elementwise(256, 4096)])
     assert whole.high == pytest.approx(2 * one.high + fit.elementwise(256, 4096).high)
     for call, told in (
-        (lambda: fit.all_reduce(1e6, 8), "have no all-reduce"),
+        (lambda: fit.all_reduce(1e6, 8), "include no all-reduces"),
         (lambda: fit.matmul(1, 1, 1, "fp8"), "bf16 was fitted, not fp8"),
         (lambda: fit.elementwise(1, 1, "gelu"), "kind must be one of add"),
         (lambda: truth.predict(cost), "not fitted"),
@@ -596,7 +596,7 @@ def test_a_run_is_calibrated_against_a_chip_a_roofline_or_itself(measured):
         ([(rk.Cost([1, 2], 1), [1, 2, 3])], ROOF, None, "pair 0: the Cost and its seconds do not"),
         ([(1e12, 1e-3)], ROOF, None, "pair 0 must be (Cost, seconds)"),
         ([], ROOF, None, "no points"),
-        (7, ROOF, None, "a list of pairs (Cost, seconds) or a GPU's name, got int"),
+        (7, ROOF, None, "a list of (Cost, seconds) pairs or a GPU's name, got int"),
         ([(rk.Cost(1, 1), 1)], None, None, "roof must be a Chip or a Roofline"),
         ([(rk.Cost(1, 1), 1)], rk.chip("H100"), None, "a peak per dtype"),
     ],
@@ -621,5 +621,5 @@ def test_points_that_are_all_overhead_determine_no_bandwidth():
 
 
 def test_a_dtype_that_was_not_swept_is_refused(measured):
-    with pytest.raises(ValueError, match="no sweep of dtype 'fp64', only of: fp32"):
+    with pytest.raises(ValueError, match="no sweep of dtype 'fp64'; available: fp32"):
         calibrate(measured, dtype="fp64")

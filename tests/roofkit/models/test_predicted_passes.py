@@ -171,7 +171,7 @@ def test_what_was_not_timed_goes_by_its_links():
     for name in ("dispatch", "combine"):
         found = mixtral[name].predict(H100)
         assert found.low == mixtral[name].time < found.seconds < found.high
-        assert "the links' own figures" in found.basis
+        assert "the links' specifications" in found.basis
 
 
 def test_fused_attention_is_predicted_as_it_was_timed():
