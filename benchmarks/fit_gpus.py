@@ -550,7 +550,7 @@ def row(label, figures):
 
 
 def report():
-    print("| judged on | rows | median error | 90% of errors below | within 15% | inside | width |")
+    print("| tested on | rows | median error | 90% of errors below | within 15% | inside | width |")
     print("|---|---|---|---|---|---|---|")
     for each in (*summary(), *crossed(), *in_detail()):
         print(row(*each))

@@ -382,8 +382,8 @@ def measure(quick=False, device="auto", progress=True, threads=None):
       b`` moves 3N elements, and ``dot`` 2N. A copy moves 2N, or 3N on a CPU, where a store to an
       uncached line first reads the line. The count is the same at every size.
     - peak: square matmuls in each dtype of the device.
-    - sweep: matmuls X[B, D] · Y[D, F] with 1 to 1,000 rows, on both sides of the ridge; each
-    operand counts once. ``calibrate`` is fitted to these.
+    - sweep: matmuls X[B, D] · Y[D, F] with one to a thousand rows, on both sides of the ridge.
+      Each operand counts once. ``calibrate`` fits these timings.
 
     Every step has a time budget. Steps that would exceed it are skipped and listed, so a run on a
     slow machine measures less but takes no longer. NumPy runs everything except matmul and dot on
