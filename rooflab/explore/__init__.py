@@ -1,4 +1,4 @@
-"""Pictures with sliders, linked in the browser, so they move without a kernel."""
+"""Interactive figures. Sliders are linked in the browser, so they work without a kernel."""
 
 from rooflab.explore.chips import chips
 from rooflab.explore.matmul import matmul

@@ -1,6 +1,6 @@
 const BARS = { left: 96, right: WIDTH - 66, top: 36, row: 88, foot: 44, thick: 22 };
 
-// What a slider means. One that counts in terms of the question gives the place of its stop.
+// Returns the amount that a slider shows. If it has terms, its value is the index of a stop.
 function readAmount(model, key, unit) {
   const value = model.get(key), term = model.get("terms")[key];
   if (!term) return { amount: value, words: engineering(value) + unit };

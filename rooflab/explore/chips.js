@@ -20,7 +20,7 @@ function timesOf({ B, D, F, n, itemsize, peak_flops, bandwidth, egress, sent }) 
 
 // As D grows, T_math grows from 0, T_memory from the time of Z, and T_link stays the same. So the
 // link is the slowest at first, then perhaps memory, and finally perhaps compute. This finds the D
-// where each of these pieces ends; a piece that ends before it begins does not exist.
+// where each of these ranges ends; a range that ends before it starts does not exist.
 function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress, sent }) {
   const math = (2 * B * F) / n / peak_flops;
   const memory = (itemsize * (B + F)) / n / bandwidth, written = (itemsize * B * F) / bandwidth;
@@ -42,7 +42,7 @@ function readChips(model) {
   const split = { B, D, F, itemsize: model.get("itemsize"), ...chip, ...size };
   const { n } = split;
   const times = timesOf(split), pieces = piecesOf(split);
-  // If two times are equal, the first of them binds, as in Estimate.bound.
+  // If two times are equal, the first is the bound, as in Estimate.bound.
   const bound = RESOURCES.find((name) => times[name] === times.lower);
   const work = (name, speed, unit) => fill(text[`${name}_work`], {
     B, F, shape, share: significant(D / n, 5),
@@ -65,13 +65,13 @@ function readChips(model) {
   return { D, times, pieces, bound, words, works };
 }
 
-// Keeps the number of chips, or takes the nearest that the chosen group can have.
+// Keeps the number of chips, or selects the nearest one possible with the chosen topology.
 function chooseGroup(model) {
   const { sizes } = model.get("groups")[model.get("topology")];
   const shown = Number(model.get("n_readout")), far = ({ n }) => Math.abs(n - shown);
   const nearest = sizes.reduce((best, size, i) => (far(size) < far(sizes[best]) ? i : best), 0);
   const longer = sizes.length - 1 > model.get("last");
-  // A slider never goes beyond its end.
+  // A slider cannot exceed its maximum.
   if (longer) model.set("last", sizes.length - 1);
   model.set("n", nearest);
   if (!longer) model.set("last", sizes.length - 1);
@@ -82,11 +82,11 @@ function roundLimit(value) {
   return [1, 2, 5, 10].map((n) => n * power).find((limit) => limit >= value);
 }
 
-// Adds a shape twice: in its colour, and in the hatch that distinguishes it without colour.
+// Adds a shape twice: with its colour, and with a hatch that distinguishes it without colour.
 const addShapes = (svg, name, more = "") =>
   [name, `hatching-${name}`].map((shape) => add(svg, "path", { class: shape + more }));
 
-// Draws the strip that says which time is longest at every D, with marks at D and at D*.
+// Draws the strip that shows which time is longest at every D, with marks at D and D*.
 function drawStrip(svg, widths, text) {
   const { left, right } = SPLIT, { top, thick } = STRIP, bottom = top + thick;
   const limits = [widths[0], widths.at(-1)], x = logScale(limits, left, right);
@@ -107,7 +107,7 @@ function drawStrip(svg, widths, text) {
   const place = add(svg, "path", { class: "place" });
   const label = add(svg, "text", { y: top - 12 });
 
-  // Puts a caption in the middle of its piece, or to the side if a line would cross it there.
+  // Puts a caption in the middle of its range, or to the side if a line would cross it there.
   const putCaption = (caption, from, end, lines) => {
     const half = caption.getComputedTextLength() / 2 + 6;
     const ways = [(from + end) / 2, from + half, end - half];
@@ -115,7 +115,7 @@ function drawStrip(svg, widths, text) {
     set(caption, { x: free ?? ways[0], visibility: 2 * half < end - from ? "visible" : "hidden" });
   };
 
-  // Writes words around a place but within the picture; returns the start and end of the words.
+  // Writes text around a position but inside the figure; returns the start and end of the text.
   const write = (node, words, at) => {
     node.textContent = words;
     const half = node.getComputedTextLength() / 2;

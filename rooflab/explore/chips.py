@@ -1,4 +1,4 @@
-"""A matmul split over several chips, with its times as bars that move with n, D and B."""
+"""A matmul split over several chips, with bars of time that follow sliders for n, D and B."""
 
 from dataclasses import dataclass, replace
 
@@ -13,36 +13,36 @@ from roofkit.network.sharding import group_sizes
 from rooflab import plot
 from rooflab.explore.frame import Explorer, Picture, merge_texts, read_javascript
 
-# The ends of the sliders, unless they start further out. The critical width of every slice of the
-# TPU v5e is within them.
+# The ranges of the sliders, extended if a slider starts outside them. They include the critical
+# width of every slice of the TPU v5e.
 WIDTHS, BATCHES = (2**10, 2**20), (1, 2**14)
 
 
 def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", *, text=None):
-    """Show X[B, D] · Y[D, F] split along D over n chips: the times to compute, fetch and add up.
+    """Show the times of compute, memory and links of X[B, D] · Y[D, F] split along D over n chips.
 
-    Buttons choose the topology: a chip's or, if its links lead to neighbours, a line or a
-    ring of these links. Sliders move n over the possible sizes of such a group, D by eighths of a
-    doubling, and B by doublings. The strip below the bars shows which time is longest at every
-    other D, with the critical width D*. The speedup over one chip assumes full overlap, and the
-    latency of hops is ignored. A switch that can add up does so, as in ``network.all_reduce``, and
-    its button says so.
+    Buttons select the topology: that of a chip or, if its links lead to neighbours, a line or a
+    ring of these links. Sliders change n to the possible sizes of such a group, D by eighths of a
+    doubling, and B by doublings. The strip below the bars shows which time is longest at each D,
+    and the critical width D*. The speedup over one chip assumes full overlap and ignores the
+    latency of hops. If a switch can add, it does so, as in ``network.all_reduce``, and its button
+    says so.
 
     Parameters
     ----------
     chips : names of chips, or Chips
-        The picture starts with the first.
+        The figure starts with the first chip.
     B, D, F : whole numbers
         The sliders start at B and D.
-    n : chips at the start
+    n : number of chips at the start
     dtype : str
-        The dtype of the operands, and of the partial sums that travel.
+        The dtype of the operands and of the partial sums that are sent.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a ChipsExplorer, to end a notebook cell on. Raises ValueError for a chip without links
-    in the table, an n that no group of the first chip has, a dtype without a peak, sizes that are
-    not whole numbers above 0, and an unknown text.
+    Returns a ChipsExplorer for a notebook to display. Raises ValueError for a chip without links in
+    the table, an n that is not a group size of the first chip, a dtype without a peak, sizes that
+    are not whole numbers above 0, and an unknown text.
 
     >>> live = chips("TPU v5e", n=4)
     >>> live.group, live.estimate.bound, round(live.critical_width)
@@ -57,13 +57,13 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     sizes = [group.n for group in choices[0].groups]
     if n not in sizes:
         numbers = ", ".join(map(str, sizes))
-        raise ValueError(f"n={n!r} must be a number of {chips[0].name} in a group: {numbers}")
+        raise ValueError(f"n={n!r} must be a group size of {chips[0].name}: {numbers}")
     return ChipsExplorer(choices, sizes.index(n), B, D, F, dtype, text)
 
 
 @dataclass(frozen=True)
 class JoinedChips:
-    """One way to join chips of a kind, with a group for each number of chips."""
+    """One topology of a kind of chip, with a group for each number of chips."""
 
     topology: str
     chip: Chip
@@ -99,9 +99,9 @@ class JoinedChips:
 
 
 class ChipsExplorer(Explorer):
-    """Buttons and three sliders over three bars of time.
+    """Buttons and three sliders above three bars of time.
 
-    ``n``, ``D`` and ``B`` follow the sliders; ``F`` and ``dtype`` stay as they were given.
+    ``n``, ``D`` and ``B`` follow the sliders; ``F`` and ``dtype`` are fixed.
     """
 
     def __init__(self, choices, place, B, D, F, dtype, text):
@@ -125,7 +125,7 @@ class ChipsExplorer(Explorer):
         )  # fmt: skip
         super().__init__(picture, sliders, above=[self._topology])
         ipywidgets.jslink((self._topology, "index"), (picture, "topology"))
-        # The topology decides the largest n.
+        # The topology determines the largest n.
         ipywidgets.jsdlink((picture, "last"), (sliders["n"], "max"))
 
     @property
@@ -147,7 +147,7 @@ class ChipsExplorer(Explorer):
 
     @property
     def estimate(self):
-        """The Estimate over both memory and links."""
+        """The Estimate with both memory and links."""
         split = sharded_matmul(self.B, self.D, self.F, self.group, dtype=self.dtype)
         return split.estimate(self.group.chip.roofline(self.dtype))
 
@@ -206,7 +206,7 @@ def _list_choices(chips):
 
 
 def _list_stops(start, first, last, parts):
-    """Return whole numbers from first to last, with start, in ``parts`` steps a doubling."""
+    """Return start and whole numbers from first to last in ``parts`` steps per doubling."""
     steps = {2**octave * (parts + part) // parts for octave in range(32) for part in range(parts)}
     low, high = min(first, start), max(last, start)
     return sorted(size for size in steps | {start} if low <= size <= high)

@@ -1,6 +1,6 @@
-// Shared by every live picture. A picture's file follows in the same module and ends with
+// Shared by all interactive figures. A figure's own file follows in the same module and ends with
 // `export default live({ sliders, choices, choose, read, picture })`: `sliders` and `choices` name the
-// traits that move, and sliders have a read-out; `choose` fits the sliders to a button's choice;
+// traits that change, and sliders have a readout; `choose` adapts the sliders to a button's choice;
 // `read` computes the display from the model; `picture` draws it once and returns its updater.
 const WIDTH = 680;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
@@ -61,7 +61,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
         const name = sliders[i];
         set(handle, { "aria-label": text[name], "aria-valuetext": state.words[name] });
       });
-      // It does not say what its buttons are for or which one is pressed, either.
+      // It also does not label its buttons or mark the one that is pressed.
       explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons, place) => {
         const name = choices[place];
         set(buttons, { role: "group", "aria-label": text[name] });
@@ -72,7 +72,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
 
     draw();
     for (const name of moving) model.on(`change:${name}`, draw);
-    // Before the picture is seen, its sliders are not on the page and its texts have no length.
+    // Before the figure is visible, its sliders are not on the page and its texts have no length.
     const seen = new IntersectionObserver(draw);
     seen.observe(el);
     return () => {
@@ -81,7 +81,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
     };
   }
 
-  // Runs once for a model, which may have several views: labels next to the sliders show read-outs.
+  // Runs once for a model, which may have several views. Labels next to the sliders show readouts.
   function initialize({ model }) {
     const write = () => {
       const { words } = read(model);
@@ -89,7 +89,7 @@ function live({ sliders, choices = [], choose, read, picture }) {
     };
     const fit = () => choose(model);
     write();
-    // This listens first, since a choice may move a slider.
+    // This listener comes first, because a choice may move a slider.
     if (choose) for (const name of choices) model.on(`change:${name}`, fit);
     for (const name of moving) model.on(`change:${name}`, write);
     return () => {

@@ -1,4 +1,4 @@
-"""Shared by all pictures with sliders: their words, controls and layout."""
+"""Text, controls and layout that all interactive figures share."""
 
 import math
 from pathlib import Path
@@ -19,7 +19,7 @@ UNITS = {
 
 
 class Explorer(ipywidgets.VBox):
-    """Controls above the picture that they move."""
+    """Controls above the figure that they change."""
 
     def __init__(self, picture, controls, above=()):
         self._controls, self.text = controls, picture.text
@@ -36,18 +36,18 @@ class Explorer(ipywidgets.VBox):
         return f"{type(self).__name__}({figures})"
 
     def _repr_mimebundle_(self, **kwargs):
-        # Without a kernel and saved widget state, a notebook shows this figure.
+        # A notebook without a kernel or saved widget state shows this static figure.
         fallback = plot.show(self._draw())._repr_html_()
         return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
 
 
 def read_javascript(*names):
-    """Return the JavaScript module of a picture: frame.js, then the named files."""
+    """Return the JavaScript module of a figure: frame.js, then the named files."""
     return "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("frame.js", *names))
 
 
 class Picture(anywidget.AnyWidget):
-    """An SVG that the browser draws from these values, with the read-outs of the sliders."""
+    """An SVG that the browser draws from these values, with the readouts of the sliders."""
 
     _css = palette.css_rules(palette.JUPYTER_DARK) + (HERE / "frame.css").read_text(
         encoding="utf-8"
@@ -59,15 +59,15 @@ class Picture(anywidget.AnyWidget):
 
 
 def merge_texts(text):
-    """Return all texts of pictures with these replacements; ValueError for an unknown key."""
+    """Return all texts with these replacements; raise ValueError for unknown keys."""
     known = WORDS.templates()
     if unknown := set(text or {}) - set(known):
-        raise ValueError(f"text has unknown {sorted(unknown)}; the entries are {', '.join(known)}")
+        raise ValueError(f"text has unknown keys {sorted(unknown)}; known: {', '.join(known)}")
     return {**known, **(text or {})}
 
 
 def make_slider(value, below, above, label):
-    """Return a slider that reaches a number of doublings below and above its start."""
+    """Return a slider whose range is given in doublings below and above its start."""
     start = math.log2(value)
     return ipywidgets.FloatLogSlider(
         value, base=2, min=start - below, max=start + above, step=0.1, description=label,
@@ -76,7 +76,7 @@ def make_slider(value, below, above, label):
 
 
 def make_selection(stops, index, label):
-    """Return a slider through a list of values; its picture gets the index."""
+    """Return a slider over a list of values; its figure receives the index."""
     return ipywidgets.SelectionSlider(
         options=[(str(stop), stop) for stop in stops], index=index, description=label,
         readout=False, style={"description_width": "40px"}, layout={"flex": "1 1 auto"},

@@ -1,4 +1,4 @@
-// Draws a roofline on logarithmic axes, for the pictures that show one. `box` has the edges of
+// Draws a roofline on logarithmic axes, for the figures that show one. `box` has the edges of
 // the axes.
 const DISC = "M-5,0a5,5 0 1,0 10,0a5,5 0 1,0 -10,0z", TRIANGLE = "M-6,-5h12l-6,11z";
 
@@ -51,7 +51,7 @@ function path(roof, [low, high], x, y) {
   return "M" + [low, corner, high].map((i) => `${x(i)},${y(attainable(roof, i))}`).join("L");
 }
 
-// The areas under the slope, where the channel limits, and under the flat part, where compute does.
+// The areas under the slope, where the channel is the limit, and under the flat part, where compute is.
 function regions(roof, { bottom }, [low, high], x, y) {
   const corner = Math.min(Math.max(ridgeOf(roof), low), high);
   const under = (from, to) => ({

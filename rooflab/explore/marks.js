@@ -1,4 +1,4 @@
-// Scales, axes and hatches that several pictures share.
+// Scales, axes and hatches that several figures share.
 function logScale([low, high], start, end) {
   const slope = (end - start) / Math.log(high / low);
   return (value) => Number((start + slope * Math.log(value / low)).toFixed(2));
@@ -17,7 +17,7 @@ function linearTicks(most, count = 6) {
 
 function drawTimeAxis(parent, { left, right, top, bottom }, most, text, second) {
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
-  // An axis that ends at 1 ms is in µs, as the times on it are.
+  // An axis that ends at 1 ms is in µs, like the times on it.
   const ticks = linearTicks(most), [, prefix] = engineering(0.99 * most).split(" ");
   const unit = 1000 ** (PREFIXES.indexOf(prefix) - 4);
   add(parent, "path", { class: "grid", d: ticks.map((v) => `M${x(v)},${top}V${bottom}`).join("") });

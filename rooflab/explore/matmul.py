@@ -1,4 +1,4 @@
-"""A matmul on the roofline with the bytes of each operand, by sizes, tile and dtype."""
+"""A matmul on the roofline with the bytes of each operand, for any sizes, tile and dtype."""
 
 import math
 
@@ -11,29 +11,29 @@ from roofkit.hardware import chip as find_chip
 from rooflab import plot
 from rooflab.explore.frame import Explorer, Picture, make_selection, merge_texts, read_javascript
 
-# Sliders stop at the powers of two between these exponents, and at their start.
+# Sliders stop at powers of two with exponents in these ranges, and at their initial value.
 REACH = {"B": (0, 16), "D": (7, 16), "F": (7, 16), "tile": (0, 10)}
 WHOLE_TILE = "whole"
 
 
 def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, text=None):
-    """Show X[B, D] · Y[D, F] on the roof of a chip, with the bytes of each operand.
+    """Show X[B, D] · Y[D, F] on the roofline of a chip, with the bytes of each operand.
 
     Parameters
     ----------
     chip : name of a chip, or Chip
-        Its confirmed peaks are the dtypes to choose from.
+        You can choose any dtype for which it has a confirmed peak.
     B, D, F : whole numbers
-        The sizes at the start; sliders double and halve them.
+        The initial sizes; sliders double and halve them.
     dtype : str
-        The dtype of all three operands at the start.
+        The initial dtype of all three operands.
     tile : whole number, optional
-        The edge b of square tiles of the result at the start, as in ``kernels.matmul`` with
-        ``tile=(b, b)``. By default everything fits on the chip and crosses once.
+        The initial edge b of square tiles of the result, as in ``kernels.matmul`` with
+        ``tile=(b, b)``. By default, everything fits on the chip and is moved once.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a MatmulExplorer, to end a notebook cell on. Raises ValueError for an unknown chip or
+    Returns a MatmulExplorer for a notebook to display. Raises ValueError for an unknown chip or
     dtype, a size that is not a whole number above 0, and an unknown text.
 
     >>> live = matmul("TPU v5e", B=256, tile=128)
@@ -52,7 +52,7 @@ def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, te
 
 
 class MatmulExplorer(Explorer):
-    """Four sliders and a choice of dtype over a roofline and the bytes of three operands.
+    """Four sliders and a choice of dtype above a roofline and the bytes of three operands.
 
     ``B``, ``D``, ``F``, ``tile`` (None if everything fits) and ``dtype`` follow the controls;
     ``cost``, ``roof`` and ``estimate`` follow from them.
@@ -76,7 +76,7 @@ class MatmulExplorer(Explorer):
             options=list(roofs), value=dtype, description=text["dtype"],
             style={"description_width": "40px", "button_width": "64px"},
         )  # fmt: skip
-        dtypes.add_class("widget-inline-hbox")  # puts the label left of the buttons
+        dtypes.add_class("widget-inline-hbox")  # puts the label to the left of the buttons
         picture = MatmulPicture(
             stops=stops,
             peaks=[

@@ -44,7 +44,7 @@ function readModel(model) {
   return { ...found, state, layers, known, words };
 }
 
-// Layers on top of one another are one point: their largest name it, and their shares add up.
+// Merges layers that overlap into one point, named after the largest, with the sum of their shares.
 function pointsOf(layers, x, y, bandwidth) {
   const points = [];
   for (const layer of layers.filter(({ intensity }) => intensity)) {
@@ -67,7 +67,7 @@ function pointsOf(layers, x, y, bandwidth) {
 const overlap = (one, other) => one.left < other.right && other.left < one.right &&
   one.top < other.bottom && other.top < one.bottom;
 
-// Labels the slowest layers first, next to their points where nothing is written or drawn yet.
+// Labels the slowest layers first, next to their points where there is free space.
 function placeLabels(labels, points, box, drawn) {
   const taken = points.map(({ x, y, r }) =>
     ({ left: x - r * 0.8, right: x + r * 0.8, top: y - r * 0.8, bottom: y + r * 0.8 }));
@@ -105,10 +105,10 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
 
   return ({ served: { peaks, dtypes }, layers, words, state }) => {
     redraw({ peak_flops: peaks.linear, bandwidth }, {});
-    // The peaks of other dtypes that some layer computes at.
+    // The peaks of other dtypes that some layers use.
     const used = new Map([["linear", peaks.linear]].concat(
       layers.filter(({ on }) => on).map(({ on, peak }) => [on, peak])));
-    // Places to keep free of words: along the roof, in small boxes, and on other words.
+    // Small boxes to keep free of labels: along the roof and on other labels.
     const [low, high] = limits.x;
     const drawn = Array.from({ length: 41 }, (_, i) => {
       const intensity = low * (high / low) ** (i / 40), at = x(intensity);
@@ -148,11 +148,11 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
   };
 }
 
-// Lists and sliders over the picture; returns a function that sets them to a state.
+// Lists and sliders above the figure; returns a function that sets them to a state.
 function addControls(controls, below, data, text, change) {
   controls.className = "controls";
   for (const part of [controls, below]) {
-    // Notebooks and decks have other keys, which are not meant here.
+    // Keeps these keys from notebooks and decks, where they have other meanings.
     part.addEventListener("keydown", (event) => event.stopPropagation());
     part.dataset.lmSuppressShortcuts = "true";
   }

@@ -1,4 +1,4 @@
-"""A served language model: its layers on the roof, their table, and the totals."""
+"""A served language model: its layers on the roofline, a table of them, and the totals."""
 
 import functools
 
@@ -16,7 +16,7 @@ from roofkit.models.llm.split import Split
 from rooflab import plot
 from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_javascript
 
-# Numbers of chips that share every layer, and the exponents of two between which sliders stop.
+# Numbers of chips that share every layer, and the ranges of sliders as exponents of two.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
 REACH = {"batch": (0, 11), "prompt": (4, 17), "answer": (1, 13)}
 # Formats of weights and activations; "half" means the 16-bit format of the chip.
@@ -36,34 +36,34 @@ PHASES = ("prefill", "decode")
 def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answer=256,
           precision=None, kv="16-bit", attention="flash", phase="decode", models=None, chips=None,
           text=None):  # fmt: skip
-    """Show the layers of a served language model on the roof, with their table and the totals.
+    """Show a served language model: its layers on the roofline, a table of them, and the totals.
 
-    Lists choose the model, the chip, how many chips share every layer, the formats and the
-    attention. Sliders double and halve the batch and the lengths. All times are bounds: norms and
-    the like are fused into matmuls, layers follow one another, and launches take no time.
+    Lists select the model, the chip, the number of chips that share every layer, the formats and
+    the attention. Sliders double and halve the batch and the lengths. All times are lower bounds:
+    small kernels are fused into matmuls, layers run one after another, and launches take no time.
 
     Parameters
     ----------
     model, chip : LLM and Chip, or their names
-        The choices at the start, as are all arguments but the lists.
+        The initial choices. All other arguments except the lists are initial values, too.
     n : chips that share every layer, a power of two
     batch, prompt, answer : whole numbers
-        Sequences, tokens of each prompt, and generated tokens of each answer, at least 2.
+        Sequences, tokens per prompt, and generated tokens per answer (at least 2).
     precision : "16-bit", "published", "fp8", "W8A8", "W4A16" or "W4A8"
-        The formats of weights and activations. By default, the published ones if the checkpoint is
+        The formats of weights and activations. By default, those of the checkpoint if it is
         quantised, and 16 bits otherwise.
     kv : "16-bit" or "fp8"
     attention : "flash" or "unfused"
-        Whether the scores stay on the chip, or are written and read again.
+        Whether the scores stay on the chip, or are written to memory and read again.
     phase : "prefill" or "decode"
     models, chips : lists, optional
-        The choices; by default, all in the tables. Models that the picture cannot count and chips
-        without a confirmed 16-bit peak are left out.
+        The models and chips to choose from; by default, all in the tables. Models that the figure
+        does not support and chips without a confirmed 16-bit peak are left out.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a ModelExplorer, to end a notebook cell on. Raises ValueError for a model that cannot be
-    served so, with the reason, for a choice not listed here, and for an unknown text.
+    Returns a ModelExplorer for a notebook to display. Raises ValueError for a model that cannot be
+    served this way (with the reason), a choice not listed here, and an unknown text.
 
     >>> live = model("Llama-3.1-8B", "H100", batch=64)
     >>> live.decode["attention"].bound, f"{live.generation.tokens_per_second:.0f} tokens/s"
@@ -93,16 +93,16 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
 
 
 class ModelExplorer(Explorer):
-    """Lists and sliders over a served model; ``deployment`` and the rest follow their state.
+    """Lists and sliders above a served model. ``deployment`` and the other attributes follow them.
 
-    ``reasons_left_out`` maps models and chips that are not in the lists to the reason.
+    ``reasons_left_out`` maps each model and chip that is not in the lists to the reason.
     """
 
     def __init__(self, models, chips, state, text):
         self.reasons_left_out = {}
         self._models, of_models = self._list_offers(models, _model_data, state["model"])
         self._chips, of_chips = self._list_offers(chips, _chip_data, state["chip"])
-        self._serve(state)  # raises if the start cannot be served
+        self._serve(state)  # raises if the initial choices cannot be served
         data = {
             "models": of_models, "chips": of_chips,
             "stops": {name: _list_stops(name, state[name]) for name in REACH},
@@ -116,7 +116,7 @@ class ModelExplorer(Explorer):
         self.layout.max_width = "760px"
 
     def _list_offers(self, items, read_data, start):
-        """Return the models or chips to choose from by name, and the data of each."""
+        """Return the models or chips to choose from, by name, and their data."""
         offers, data = {}, {}
         for item in items:
             try:
@@ -155,7 +155,7 @@ class ModelExplorer(Explorer):
 
     @property
     def context(self):
-        """Tokens of each sequence in the cache before this step."""
+        """Tokens per sequence in the cache before this step."""
         return self.state["prompt"] + self.state["answer"] // 2 - 1
 
     @property
@@ -191,7 +191,7 @@ def _list_stops(name, value):
 
 
 def _make_precision(name, kv, usual):
-    """Return the Precision of a choice of formats; ``usual`` is the chip's 16-bit format."""
+    """Return the Precision for a choice of formats; ``usual`` is the chip's 16-bit format."""
     formats = {
         field: usual if dtype == "half" else dtype
         for field, dtype in {**FORMATS[name], "kv": KV_FORMATS[kv]}.items()
@@ -201,7 +201,7 @@ def _make_precision(name, kv, usual):
 
 @functools.cache
 def _model_data(model):
-    """Return the data that a page needs to count the passes of a model in each format."""
+    """Return the data that a page needs to compute a model's passes in each format."""
     splits = {}
     for n in CHIPS:
         try:

@@ -1,7 +1,7 @@
-// The passes of a language model on its chips. The cost of an operation comes as coefficients from
-// roofkit/models/llm/picture_terms.py. Their functions match attention.py, and the conversion to
-// seconds and bytes matches layers.py, generation.py and memory.py.
-// tests/browser compares every figure.
+// The passes of a language model on its chips. The costs of operations come as coefficients from
+// roofkit/models/llm/picture_terms.py. The functions they multiply match attention.py, and the
+// conversion to seconds and bytes matches layers.py, generation.py and memory.py.
+// tests/browser compares all values.
 const CHUNK = 8192;
 const triangle = (x) => (x > 0 ? (x * (x + 1)) / 2 : 0);
 const total = (values, of) => values.reduce((found, value) => found + of(value), 0);
@@ -22,7 +22,7 @@ function streamedKeys(fresh, cached, blocks, window) {
   return streamed - late;
 }
 
-// Keys of a sequence that fused attention reads: once, or for each block of query rows.
+// The keys of a sequence that fused attention reads, once or for each block of query rows.
 function crossingKeys({ shard, widths, onChip }, fresh, cached, keys, window) {
   if (fresh === 1) return keys;
   const row = widths.stream * shard.row, held = shard.head * widths.kv * Math.min(keys, window);
@@ -80,7 +80,7 @@ function layerOf(one, { widths, peaks, links, bandwidth }, functions) {
 
 const secondsOf = (layers) => total(layers, ({ count, time }) => count * time);
 
-// The layers of attention proper: if there are two ways, the layers of the faster one.
+// The layers of attention itself. If there are two methods, those of the faster method.
 function attentionOf(served, functions) {
   const ways = served.shard.attention[served.attention]
     .map((way) => way.map((one) => layerOf(one, served, functions)));
@@ -93,7 +93,7 @@ function layersOf(served, batch, fresh, cached) {
   return [...others("before"), ...attentionOf(served, functions), ...others("after")];
 }
 
-// The model on its chips as the state says, with the figures of its formats.
+// The model on its chips in this state, with the values of its formats.
 function serve({ models, chips }, state) {
   const model = models[state.model], chip = chips[state.chip], { n, attention } = state;
   const { widths, peaks } = model.formats[`${state.precision} ${state.kv}`];
@@ -161,7 +161,7 @@ function available(data, state, name, value) {
   return format && Object.values(format.peaks).every((dtype) => dtype in chip.peaks);
 }
 
-// The nearest state that exists.
+// The nearest available state.
 function settle(data, state) {
   const found = { ...state };
   if (!available(data, found, "precision", found.precision)) found.precision = "16-bit";

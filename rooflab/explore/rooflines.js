@@ -37,8 +37,8 @@ function rooflinePicture(model, svg, readings) {
     set(kernel, {
       d: bound === "compute" ? DISC : TRIANGLE, transform: `translate(${point.x},${point.y})`,
     });
-    // Below the roof and to the right, unless the frame would cut it there. Where it would reach
-    // into the region of compute, though something else limits the kernel, it is on the guide.
+    // The label is below the roof and to the right, unless the frame would cut it off. If it would
+    // extend into the compute region although the kernel is not compute-bound, it is on the guide.
     const end = point.x + 12 + kernelLabel.getComputedTextLength();
     if (bound !== "compute" && end > x(ridgeOf(roof))) {
       set(kernelLabel, { x: BOX.left + 8, y: point.y - 5, "text-anchor": "start" });

@@ -1,4 +1,4 @@
-"""A roofline whose peak, bandwidth and kernel move."""
+"""A roofline with sliders for its peak, its bandwidth and a kernel."""
 
 import math
 
@@ -10,28 +10,28 @@ from roofkit.roofline import Cost, Roofline
 from rooflab import plot
 from rooflab.explore.frame import Explorer, Picture, make_slider, merge_texts, read_javascript
 
-# The doublings that a slider reaches below and above its start. Ten steps make one doubling, so the
+# The range of a slider, in doublings below and above its start. Ten steps make one doubling, so the
 # start is one of the steps.
 REACH = 3
 
 
 def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=None):
-    """Show a roofline whose peak, bandwidth and kernel move, next to the published one.
+    """Show a roofline with adjustable peak, bandwidth and kernel, next to the published one.
 
     Parameters
     ----------
     chip : name of a chip, Chip, or Roofline
-        The start of the sliders, which stays as a grey reference.
+        The initial roofline, which remains visible in grey.
     dtype : str
-        Which peak of the chip; not used for a Roofline.
+        Selects the peak of the chip; not used for a Roofline.
     intensity : Cost of numbers, or FLOPs/byte
-        The kernel at the start.
+        The initial kernel.
     kernel : str, optional
-        Its name in the picture.
+        The name of the kernel in the figure.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a RooflineExplorer, to end a notebook cell on. Raises ValueError for an unknown chip or
+    Returns a RooflineExplorer for a notebook to display. Raises ValueError for an unknown chip or
     dtype, an intensity that is not finite and above 0, and an unknown text.
 
     >>> live = roofline("TPU v5e", intensity=0.5)
@@ -50,16 +50,16 @@ def roofline(chip="TPU v5e", dtype="bf16", intensity=0.5, *, kernel=None, text=N
 
 
 class RooflineExplorer(Explorer):
-    """Three sliders over a live roofline.
+    """Three sliders above a roofline that follows them.
 
     ``peak_flops`` (FLOP/s), ``bandwidth`` (bytes/s) and ``intensity`` (FLOPs/byte) follow the
-    sliders, ``roof`` is their Roofline, and ``published`` the one they started from.
+    sliders, ``roof`` is the resulting Roofline, and ``published`` is the initial one.
     """
 
     def __init__(self, roof, intensity, name, kernel, text):
         self.published, self._name, self._kernel = roof, name, kernel
         peak, bandwidth = float(roof.peak_flops), float(roof.bandwidth)
-        # The axis is wide enough for the ridge wherever the sliders move it.
+        # The axis includes the ridge for all positions of the sliders.
         apart = math.log2(intensity / roof.ridge)
         below, above = (max(REACH, math.ceil(gap) + 2 * REACH) for gap in (apart, -apart))
         sliders = {

@@ -1,4 +1,4 @@
-"""Bars of time that move with FLOPs and bytes."""
+"""Bars of time with sliders for FLOPs and bytes."""
 
 from collections.abc import Mapping
 
@@ -17,36 +17,35 @@ from rooflab.explore.frame import (
     read_javascript,
 )
 
-# The doublings that a slider reaches below and above its start. Bars share a linear axis: if
-# sliders reached further up, the bars at the start would be too short to read.
+# The range of a slider, in doublings below and above its start. Bars share a linear axis, so if
+# sliders went higher, the initial bars would be too short to read.
 REACH_DOWN, REACH_UP = 3, 1
 
 
 def times(cost, chips, dtype="bf16", *, terms=None, text=None):
-    """Show T_math and T_comms of a Cost on several chips, as bars that move with it.
+    """Show T_math and T_comms of an adjustable Cost on several chips, as bars.
 
     Parameters
     ----------
     cost : Cost of numbers above 0
-        The start of the sliders.
+        The initial values of the sliders.
     chips : list of chips (Chip or name), or mapping of label to Roofline
     dtype : str
-        Which peak of the chips; not used for Rooflines.
+        Selects the peak of the chips; not used for Rooflines.
     terms : mapping, optional
-        Quantities that sliders move instead of FLOPs or bytes: a mapping of ``"flops"``,
-        ``"bytes"`` or both to ``(label, start, stops)``. The slider moves through the numbers in
-        ``stops``; FLOPs or bytes are proportional to them, and at ``start`` they match
-        ``cost``.
+        Quantities that sliders change instead of FLOPs or bytes: a mapping of ``"flops"``,
+        ``"bytes"`` or both to ``(label, start, stops)``. The slider selects one of the ``stops``.
+        FLOPs or bytes are proportional to it, and match ``cost`` at ``start``.
     text : mapping, optional
         Replacements for entries of ``explore/words/en.toml``.
 
-    Returns a TimesExplorer, to end a notebook cell on. Raises ValueError as ``roofline()`` does.
+    Returns a TimesExplorer for a notebook to display. Raises ValueError as in ``roofline()``.
 
     >>> live = times(Cost(flops=1e12, bytes=2e9), ["H100", "TPU v6e"])
     >>> live.estimates["TPU v6e"].bound
     'memory'
 
-    A step of a model of 7e9 weights, by tokens and by the bits of a weight:
+    A pass of a model with 7e9 weights, by tokens and by bits per weight:
 
     >>> terms = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}
     >>> times(Cost(flops=1.4e12, bytes=1.4e10), ["A100 80GB SXM"], terms=terms)
@@ -71,7 +70,7 @@ def times(cost, chips, dtype="bf16", *, terms=None, text=None):
 
 
 class TimesExplorer(Explorer):
-    """Two sliders over bars of time.
+    """Two sliders above bars of time.
 
     ``cost`` follows the sliders; ``estimates`` has its Estimate on each chip.
     """
@@ -140,7 +139,7 @@ class TimesExplorer(Explorer):
 class TimesPicture(Picture):
     _esm = read_javascript("marks.js", "bars.js")
 
-    # The value of a slider, or its index in the stops of its term.
+    # The value of a slider, or its index into the stops of its term.
     flops = traitlets.Float().tag(sync=True)
     bytes = traitlets.Float().tag(sync=True)
     terms = traitlets.Dict().tag(sync=True)
@@ -150,7 +149,7 @@ class TimesPicture(Picture):
 
 
 def _check_terms(terms):
-    """Return terms as label, start and list of stops; ValueError for anything else."""
+    """Return terms as (label, start, list of stops); raise ValueError for anything else."""
     if not isinstance(terms, Mapping) or not set(terms) <= {"flops", "bytes"}:
         raise ValueError(f"terms must map 'flops', 'bytes' or both to a term, got {terms!r}")
     checked = {}

@@ -1,4 +1,4 @@
-"""Figures of rooflines, layers and times, with units, readable in grey, described in words."""
+"""Figures of rooflines, layers and times, with text descriptions and readable in greyscale."""
 
 import matplotlib.pyplot  # noqa: F401  first, so the error names it if it is missing
 

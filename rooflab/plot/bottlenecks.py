@@ -19,20 +19,20 @@ NAME_RATIO = 2.4  # width over height of a name, each as a share of its axis
 
 
 def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
-    """Map whether a decode step spends most time on weights, the KV cache or computing.
+    """Draw a map of what takes the most time in a decode step: weights, KV cache or computing.
 
     Parameters
     ----------
     deployment : Deployment on one kind of chip
-    batches, contexts : two or more rising whole numbers of at least 1
-        The range of the axes: sequences, and the tokens that each has in its cache.
+    batches, contexts : two or more increasing whole numbers of at least 1
+        The ranges of the axes: sequences, and tokens per sequence in the cache.
     ax : matplotlib Axes, optional
 
-    A compute-bound layer spends its time on computing. A memory-bound one spends it on weights and
-    cache by their shares of its bytes. Activations and links have no region. The cache leads if it
-    takes longer than weights and computing together. Beyond the dashed line, memory is full by
-    ``deployment.memory(batch, prompt=1, output=context)``. Returns the Axes. Raises ValueError for
-    anything else.
+    A compute-bound layer counts as computing. The time of a memory-bound layer is split between
+    weights and cache in proportion to their bytes. Activations and links have no region. The cache
+    leads if it takes longer than weights and computing together. Beyond the dashed line, memory is
+    full according to ``deployment.memory(batch, prompt=1, output=context)``. Returns the Axes.
+    Raises ValueError for other arguments.
 
     >>> import roofkit as rk
     >>> bottleneck_map(rk.llm("Llama-2-7B").on("RTX A6000")).get_ylabel()
@@ -52,7 +52,7 @@ def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
         if not region.any():
             continue
         ax.contourf(xs, ys, ahead[number], [0, np.inf], colors=colour, alpha=alpha, zorder=1)
-        # The name is inside the region, if possible where the memory suffices.
+        # The name is inside the region, if possible where memory is not full.
         fits = region & (spare >= 0)
         row, column = _find_room(fits if fits.any() else region, xs, ys)
         ax.text(
@@ -79,19 +79,19 @@ def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
 
 
 def region_leads(deployment, batch, context):
-    """Return the lead of each of REGIONS in seconds of a decode step; the highest lead wins.
+    """Return the lead of each region, in seconds of a decode step; the highest lead wins.
 
-    The first axis runs over REGIONS. Arrays broadcast.
+    The first axis is that of REGIONS. Arrays broadcast.
     """
     weights = cache = computing = 0.0
     for layer in deployment.decode(batch, context):
         time, bound = layer.count * layer.time, layer.bound
-        # Layers that only send have no bytes in memory.
+        # Communication layers have no bytes in memory.
         fetching = np.where(bound == "memory", time, 0.0) / np.maximum(layer.bytes, 1.0)
         weights = weights + fetching * layer.weights
         cache = cache + fetching * layer.kv
         computing = computing + np.where(bound == "compute", time, 0.0)
-    # Weights turn into computing one layer after another, so the cache is compared with both.
+    # Layers become compute-bound one by one, so the cache is compared with weights and computing.
     matrices = weights + computing - cache
     return np.stack([np.minimum(matrices, weights - computing), -matrices,
                      np.minimum(matrices, computing - weights)])  # fmt: skip
@@ -119,13 +119,13 @@ def _check_rising(values, name):
     whole = array.ndim == 1 and len(array) >= 2 and np.issubdtype(array.dtype, np.integer)
     if not whole or array[0] < 1 or np.any(np.diff(array) <= 0):
         raise ValueError(
-            f"{name} must be two or more rising whole numbers of at least 1, got {values!r}"
+            f"{name} must be two or more increasing whole numbers of at least 1, got {values!r}"
         )
     return array
 
 
 def _find_room(region, xs, ys):
-    """Return the row and column in a region where a name has most room to the edges."""
+    """Return the row and column in a region that are farthest from its edges."""
     step = 4 if region[::4, ::4].any() else 1  # faster, and fine unless the region is tiny
     across, up = (np.log(axis / axis[0]) / np.log(axis[-1] / axis[0]) for axis in (xs, ys))
     across, up, coarse = across[::step] / NAME_RATIO, up[::step], region[::step, ::step]

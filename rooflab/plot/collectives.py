@@ -18,24 +18,24 @@ LETTERS = "ABCDEFGH"
 
 
 def collective(name, n=4, *, axes=None):
-    """Draw a collective step by step, on a one-way ring: rows are chips, columns are pieces.
+    """Draw a collective step by step on a one-way ring, with a row per chip and a column per piece.
 
     Parameters
     ----------
     name : "all-gather", "reduce-scatter", "all-reduce" or "all-to-all"
-    n : chips, 2 to 5
+    n : number of chips, 2 to 5
     axes : sequence of matplotlib Axes, one for each state, optional
 
-    A filled cell means that the chip has the piece. In a sum, a number says how many chips have
-    added their part. A thick frame marks a piece that just came over a link. In an all-to-all, a
-    piece has the colour and letter of its target chip. The second row of an all-reduce is its
-    all-gather. Returns the Axes. Raises ValueError for anything else.
+    A filled cell means that the chip has the piece. In a sum, the number in a cell shows how many
+    chips have added their part. A thick frame marks a piece that has just arrived over a link. In
+    an all-to-all, a piece has the colour and letter of its target chip. The second row of an
+    all-reduce is its all-gather. Returns the Axes. Raises ValueError for other arguments.
 
     >>> len(collective("all-gather", 4))
     4
     """
     if name not in STATES:
-        raise ValueError(f"{name!r} is not a collective; there are {', '.join(STATES)}")
+        raise ValueError(f"{name!r} is not a collective; choose one of {', '.join(STATES)}")
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 2 <= n <= len(COLOURS):
         raise ValueError(f"n must be a whole number from 2 to {len(COLOURS)}, got {n!r}")
     states = STATES[name](n)
@@ -68,7 +68,7 @@ def collective(name, n=4, *, axes=None):
 
 
 def _gather_states(n, held=None):
-    """Yield the states of an all-gather: each chip passes on the piece that it got last."""
+    """Yield the states of an all-gather: each chip passes on the last piece that it received."""
     held = [{chip: (chip, n)} for chip in range(n)] if held is None else held
     yield held
     for step in range(n - 1):
@@ -80,7 +80,7 @@ def _gather_states(n, held=None):
 
 
 def _scatter_states(n):
-    """Yield the states of a reduce-scatter: each piece goes around once and adds up."""
+    """Yield the states of a reduce-scatter: each piece goes around the ring once and is summed."""
     held = [{piece: (piece, 1) for piece in range(n)} for _ in range(n)]
     yield held
     for step in range(n - 1):
@@ -101,7 +101,7 @@ def _reduce_states(n):
 
 
 def _exchange_states(n):
-    """Yield the states of an all-to-all: at step s, every chip sends s chips further."""
+    """Yield the states of an all-to-all: at step s, every chip sends to the chip s places ahead."""
     held = [{target: (target, n) for target in range(n)} for _ in range(n)]
     yield held
     for step in range(1, n):
@@ -168,16 +168,16 @@ def topologies(groups, *, axes=None):
 
     Parameters
     ----------
-    groups : mapping of label to Group, of at most 16 chips along an axis and two axes
+    groups : mapping of label to Group with at most two axes of 16 chips
     axes : sequence of matplotlib Axes, optional
 
-    A chip with the fewest links is dark, and so are its links; their bandwidth is the egress of the
-    group. A legend says so. Returns the Axes. Raises ValueError for anything else.
+    A chip with the fewest links is dark, like its links, whose bandwidth is the egress of the
+    group. A legend explains this. Returns the Axes. Raises ValueError for other arguments.
 
     >>> from roofkit.network import group
     >>> axes = topologies({"4": group("TPU v5e", 4)})
     >>> axes[0].roofkit_description
-    '4: 4 chips, 2x2, 2 links at the chip with fewest.'
+    '4: 4 chips, 2x2, at least 2 links per chip.'
     """
     for label, group in groups.items():
         if not isinstance(group, Group):
@@ -231,8 +231,8 @@ def _draw_group(ax, label, group):
         elif chip == poorest:
             style |= {"color": COLOURS[0]}
         ax.plot(*place, zorder=3, **style)
-    # All boxes have one shape, so the titles line up. A title above a box without axes would
-    # be cut off, so it goes inside, at the top.
+    # All boxes have the same shape, so the titles line up. A title above a box without axes would
+    # be cut off, so it is inside the box, at the top.
     least, most = np.min(list(places.values()), axis=0), np.max(list(places.values()), axis=0)
     half = max(most - least) / 2 + 0.7
     x, y = (least + most) / 2
@@ -241,7 +241,7 @@ def _draw_group(ax, label, group):
 
 
 def _layout(group):
-    """Return the place of each chip, and the links as pairs of chips with a bend."""
+    """Return the position of each chip, and the links as pairs of chips with a curvature."""
     if group.topology != "torus" or (len(group.axes) == 1 and group.rings[0]):
         n = group.n
         places = {

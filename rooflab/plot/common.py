@@ -1,4 +1,4 @@
-"""Shared by all figures: colours that differ in grey, axes, and labels that do not overlap."""
+"""Shared by all figures: colours that differ in greyscale, axes, and non-overlapping labels."""
 
 import base64
 import html
@@ -17,26 +17,26 @@ from roofkit._units import engineering
 from rooflab import palette
 from rooflab.plot.wording import say
 
-# The colours of lines also differ in grey, and their styles differ without colour.
+# Line colours also differ in greyscale, and line styles differ without colour.
 COLOURS = palette.series()
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
-# The style of a legend inside the axes or above them, and of the plate under text on a line.
+# Styles of a legend inside or above the axes, and of the box behind text on a line.
 LEGEND_INSIDE = {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none"}
 LEGEND_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "frameon": False, "fontsize": 9}
 TEXT_PLATE = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
 
 
 def new_axes(height):
-    """Return the Axes of a new figure of the usual width and a height in inches."""
+    """Return the Axes of a new figure with the usual width and a height in inches."""
     return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
 
 
 def show(ax, alt=None):
-    """Return the figure of the Axes as a Picture with alternative text, to end a notebook cell on.
+    """Return the figure of the Axes as a Picture with alternative text for a notebook to display.
 
-    Figures drawn by this package describe themselves; give ``alt`` for any other. For a figure with
-    several Axes, pass one of them or all. The picture is a PNG, or an SVG if matplotlib's
-    ``savefig.format`` says so. Closes the figure. Raises ValueError without a text.
+    Figures drawn by this package have a description; pass ``alt`` for other figures. For a figure
+    with several Axes, pass one of them or all. The picture is a PNG, or an SVG if matplotlib's
+    ``savefig.format`` is "svg". Closes the figure. Raises ValueError if there is no description.
     """
     ax = ax[0] if isinstance(ax, tuple) else ax
     figure = ax.figure
@@ -44,7 +44,7 @@ def show(ax, alt=None):
     if not alt:
         raise ValueError('this figure has no description; give one: show(ax, alt="what it shows")')
     kind = "svg" if plt.rcParams["savefig.format"] == "svg" else "png"
-    # Without a version and a date, the same figure gives the same file.
+    # Without a version and a date, equal figures give equal files.
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     picture = io.BytesIO()
     figure.savefig(picture, format=kind, dpi=144, metadata=metadata)
@@ -71,7 +71,7 @@ class Picture:
 
 
 def decade_limits(values, before, after):
-    """Return limits of a log axis in half decades, with room of so many decades around values."""
+    """Return log-axis limits in half decades, at least this many decades away from the values."""
     low, high = np.log10(min(values)) - before, np.log10(max(values)) + after
     return 10 ** (np.floor(2 * low) / 2), 10 ** (np.ceil(2 * high) / 2)
 
@@ -79,9 +79,8 @@ def decade_limits(values, before, after):
 def intensity_limits(ridges, intensities, above=2):
     """Return limits of the intensity axis, in whole decades around the ridges of the chips.
 
-    They reach from three decades below the lowest ridge to ``above`` decades beyond the highest.
-    Kernels do not move them, so a reader sees a kernel move; only a kernel that would be outside
-    widens them.
+    They extend from three decades below the lowest ridge to ``above`` decades above the highest.
+    Kernels inside do not affect them, so figures are comparable; a kernel outside widens them.
     """
     first, last = (math.floor(math.log10(ridge)) for ridge in (min(ridges), max(ridges)))
     # Adding vectors in fp64, at 1/24 FLOP/byte, is about the lowest intensity of any kernel.
@@ -92,15 +91,15 @@ def intensity_limits(ridges, intensities, above=2):
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high))
 
 
-# At this factor from the frame or farther, a marker is not cut off.
+# A marker is not cut off if it is at least this factor away from the frame.
 EDGE_FACTOR = 1.3
 
 
 def check_limits(pair, name):
-    """Return the limits that a caller gives an axis, as floats."""
+    """Return the axis limits from a caller, as floats."""
     low, high = pair
     if not 0 < low < high < math.inf:
-        raise ValueError(f"{name} must be two rising numbers above 0, got {pair!r}")
+        raise ValueError(f"{name} must be two increasing numbers above 0, got {pair!r}")
     return float(low), float(high)
 
 
@@ -150,13 +149,13 @@ def format_3g(value):
 
 
 def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
-    """Write labels next to their points so that they cover each other and the rest least.
+    """Write labels next to their points with as little overlap as possible.
 
-    ``labels`` has (text, (x, y) in data, radius of the point in points of type, colour). Labels
-    avoid the artists in ``avoid`` and the ``lines``, pairs of arrays (xs, ys) in data, drawn
-    straight. Early labels choose first. A thin line joins a label to its point if there is room
-    only farther away. With ``nearest``, labels without such a line keep away from the points of
-    other labels. Returns the annotations.
+    ``labels`` has tuples (text, (x, y) in data coordinates, radius of the point in typographic
+    points, colour). Labels avoid the artists in ``avoid`` and the straight ``lines``, given as (xs,
+    ys) pairs in data coordinates. Earlier labels choose first. A thin line connects a label to its
+    point if there is no room nearby. With ``nearest``, labels without such a line keep away from
+    the points of other labels. Returns the annotations.
     """
     ax.figure.draw_without_rendering()
     point = ax.figure.dpi / 72
@@ -186,7 +185,7 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
         ]
 
         def cost(place, centre=centre, half=half, ink=ink, others=others):
-            """Return how bad a place is: its distance in points, plus a penalty for covering."""
+            """Return the cost of a place: its distance in points plus a penalty for overlap."""
             middle, gap, turn = place
             box = _box(middle, *(2 * half))
             covered = sum(_overlap_area(box, other) for other in boxes)
@@ -212,12 +211,12 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
         for distance in (3, 7, 12, 18, 26, 36, 48, 62, 78, 96):
             for turn, way in enumerate(DIRECTIONS):
                 if distance + turn / 4 >= least:
-                    continue  # its distance by itself costs more than the best place
+                    continue  # its distance alone costs more than the best place
                 shift = way * (radius + distance) * point + np.clip(1.42 * way, -1, 1) * half
                 if (price := cost((centre + shift, distance, turn))) < least:
                     least, middle, gap = price, centre + shift, distance
         label.xyann = (middle - centre) / point
-        # A label left or right of its point aligns its lines towards the point.
+        # A label to the left or right of its point is aligned towards the point.
         aside = int(np.sign((middle - centre)[0]) * (abs(middle - centre)[0] > half[0]))
         label.set_multialignment(("center", "left", "right")[aside])
         boxes.append(_box(middle, *(2 * half)))
@@ -235,8 +234,8 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
     return placed
 
 
-# The possible directions of a label, the preferred ones first: above, below, right and left.
-# A line joins a label to its point if their distance in points of type is above LINE_FROM.
+# Possible directions of a label, in order of preference: above, below, right and left. A line
+# connects a label to its point if their distance in typographic points exceeds LINE_FROM.
 DIRECTIONS = [
     np.array([math.cos(angle), math.sin(angle)])
     for angle in np.pi / 8 * np.array([4, 12, 0, 8, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15])
@@ -262,12 +261,12 @@ def _are_inside(box, points):
 
 
 def _distance_from(box, place):
-    """Return the distance of a place from a box, across and up."""
+    """Return the horizontal and vertical distance of a place from a box."""
     return np.maximum(np.maximum(box.min - place, place - box.max), 0)
 
 
 def _sample_line(corners, point):
-    """Return points along a line through corners, in pixels, two points of type apart."""
+    """Return points along a line through corners, in pixels, two typographic points apart."""
     steps = []
     for a, b in pairwise(np.asarray(corners)):
         count = max(2, math.ceil(np.hypot(*(b - a)) / (2 * point)))

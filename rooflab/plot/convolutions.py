@@ -8,22 +8,22 @@ from rooflab import palette
 from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.wording import say
 
-# How far right and up each further channel is drawn, as shares of the height of a row.
+# Offset of each further channel to the right and up, as shares of the height of a row.
 SLANT = 0.36, 0.3
-# The least size of a drawn filter, as a share of the width of the figure.
+# The minimum size of a drawn filter, as a share of the width of the figure.
 THINNEST = 0.008
-# How far a name is above the front of an array, as a share of the width of the figure.
+# The distance of a name above the front of an array, as a share of the width of the figure.
 RAISED = 0.045
 
 
 def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="fp32", ax=None):
     """Draw the arrays of a convolution to scale: X[C_in, H, W], a filter of Y, and Z.
 
-    Arguments are as for ``rk.kernels.conv2d`` for one image; ``ax`` is where to draw. The colour
-    of the filter marks the part of X it sees at once, and the dark spot in Z is its result.
-    Rows and columns are to scale. Channels are behind each other, each about half as thick as a row
-    is high. The text under each array gives its sizes and bytes. Returns the Axes. Raises
-    ValueError as ``conv2d`` does.
+    Arguments are as for ``rk.kernels.conv2d`` with one image; ``ax`` is where to draw. The colour
+    of the filter marks the part of X that it sees at one position. The dark spot in Z is its
+    result. Rows and columns are to scale. Channels are behind each other, each about half as deep
+    as a row is high. The text below each array gives its sizes and bytes. Returns the Axes. Raises
+    ValueError as in ``conv2d``.
 
     >>> ax = conv_shapes(56, 56, 128, 256, 3, padding=1)
     >>> ax.roofkit_description[:79]
@@ -55,7 +55,7 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     _draw_box(ax, (lefts[0], 0), (W, H, C_in), COLOURS[0])
     _draw_box(ax, (lefts[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
     _draw_box(ax, (lefts[2], 0), (columns, rows, C_out), COLOURS[2])
-    # The filter sees a part of X as deep as the filter, and gives one number of Z.
+    # The filter sees a part of X that is as deep as itself, and produces one number of Z.
     for left, size, part, reach, colour, name in (
         (lefts[0], (W, H), thick, deep, COLOURS[1], say("convolution.seen")),
         (lefts[2], (columns, rows), 1, 1, COLOURS[2], say("convolution.made")),
@@ -100,7 +100,7 @@ def _size_text(name, channels, rows, columns, bytes):
 
 
 def _draw_box(ax, corner, sizes, colour, *, dark=False, zorder=1):
-    """Draw the front, the top and the right side of a box in oblique view."""
+    """Draw the front, the top and the right side of a box in an oblique view."""
     (left, low), (wide, high, deep) = corner, sizes
     right, top = left + wide, low + high
     back = SLANT[0] * deep, SLANT[1] * deep

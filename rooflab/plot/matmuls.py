@@ -15,9 +15,9 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
-# The least thickness of a drawn row or column, as a share of the width of the figure.
+# The minimum thickness of a drawn row or column, as a share of the width of the figure.
 THINNEST = 0.006
-# The place of a text relative to a point: its offset in points, and its alignment.
+# The position of a text relative to a point: its offset in points, and its alignment.
 SIDES = {
     "on": ((0, 0), "center", "center"),
     "left": ((-5, 0), "right", "center"),
@@ -25,26 +25,26 @@ SIDES = {
     "above": ((0, 4), "center", "bottom"),
     "below": ((0, -5), "center", "top"),
 }
-# The ends of the axis of batches.
+# The limits of the batch axis.
 SMALLEST_BATCH, LARGEST_BATCH = 16, 8192
 
 
 def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
-    """Draw X[B, D] · Y[D, F] = Z[B, F] to scale, with bytes, Z below Y and right of X.
+    """Draw X[B, D] · Y[D, F] = Z[B, F] to scale with bytes, Z below Y and to the right of X.
 
     Parameters
     ----------
     B, D, F : whole numbers of at least 1
     dtype : str
-    tile : pair of whole numbers, optional
+    tile : two whole numbers, optional
         Rows and columns of one block of Z, at most B and F, drawn with the rows of X and the
         columns of Y that it needs. By default, one element with one row and one column.
     chips : whole number that divides D, optional
-        How many chips split D. The figure shows the share of the first chip, in its colour.
+        The number of chips that split D. The figure shows the part of the first chip in its colour.
     ax : matplotlib Axes, optional
 
-    Returns the Axes. Raises ValueError for sizes that are not whole numbers, for a tile that is too
-    large, and for a D that the chips cannot split.
+    Returns the Axes. Raises ValueError for sizes that are not whole numbers, a tile that is too
+    large, and a D that the chips cannot split.
 
     >>> ax = matmul_shapes(512, 4096, 4096)
     >>> ax.roofkit_description[:57]
@@ -63,7 +63,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
         raise ValueError(f"chips={chips} must divide D={D}")
     D //= chips
     one, depth = ("₁", f"D/{chips}") if chips > 1 else ("", "D")
-    # Y is above Z, and X left of it. Lengths count elements; Z begins at (right, 0).
+    # Y is above Z, and X is to its left. Lengths are in elements; Z starts at (right, 0).
     gap = 0.06 * (D + F)
     right, above = D + gap, B + gap
     width, height = right + F, above + D
@@ -72,7 +72,7 @@ def matmul_shapes(B, D, F, dtype="bf16", *, tile=None, chips=1, ax=None):
     ax.set(xlim=(-0.1 * width, 1.01 * width), ylim=(-(0.1 if flat else 0.06) * width, height))
     ax.set_aspect("equal")
     ax.axis("off")
-    # The block is about a third of the way in, where a tile begins.
+    # The block is about a third of the way in, where a tile starts.
     thick, wide = max(rows, THINNEST * width), max(columns, THINNEST * width)
     under = B - rows * (B // rows // 3) - thick
     left = right + columns * (F // columns // 3)
@@ -117,15 +117,15 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     Parameters
     ----------
     chip : Chip or Roofline
-        A Chip gives its name and its roofline in this dtype.
-    layers : mapping of label to a pair (D, F)
+        A Chip provides its name and its roofline in this dtype.
+    layers : mapping of label to a (D, F) pair
     dtype : str
         The dtype of all three matrices.
     ax : matplotlib Axes, optional
 
     A circle marks the critical batch of each layer that has one. The pale line is the limit for
-    endless D and F: B · bandwidth · 2 / bytes of an element, up to the peak. Returns the Axes.
-    Raises ValueError for anything else.
+    infinite D and F: B · bandwidth · 2 / bytes per element, up to the peak. Returns the Axes.
+    Raises ValueError for other arguments.
 
     >>> ax = matmul_batches(rk.chip("TPU v5e"), {"1k": (1024, 1024)})
     >>> ax.get_xlabel()
@@ -177,11 +177,11 @@ def matmul_times(batches, seconds, models, *, ax=None):
     Parameters
     ----------
     batches, seconds : arrays of the same length, tokens and measured times
-    models : mapping of label to a pair (array of batches, seconds of each)
+    models : mapping of label to a pair of arrays (batches, seconds)
     ax : matplotlib Axes, optional
 
-    Both axes are linear, so equal steps look equal. Returns the Axes. Raises ValueError for lengths
-    that differ and for times that are not above zero.
+    Both axes are linear, so equal steps look equal. Returns the Axes. Raises ValueError for
+    different lengths and for times that are not above zero.
 
     >>> ax = matmul_times([1, 64], [19e-6, 21e-6], {"T_lower": ([1, 64], [12e-6, 13e-6])})
     >>> ax.roofkit_description

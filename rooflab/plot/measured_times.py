@@ -16,17 +16,17 @@ def measured_times(groups, *, ax=None):
 
     Parameters
     ----------
-    groups : mapping of label to a pair (Estimate of arrays, measured seconds of the same length)
+    groups : mapping of label to an (Estimate of arrays, measured seconds) pair of the same length
     ax : matplotlib Axes, optional
 
-    The x-axis is T_math / T_comms, so kernels right of 1 are compute-bound. The shaded band reaches
-    from full overlap, 1, to no overlap, (T_math + T_comms) / max(T_math, T_comms). Returns the
-    Axes. Raises ValueError for lengths that differ, and for times that are not above zero.
+    The x-axis is T_math / T_comms, so kernels to the right of 1 are compute-bound. The shaded band
+    extends from full overlap, 1, to no overlap, (T_math + T_comms) / max(T_math, T_comms). Returns
+    the Axes. Raises ValueError for different lengths and for times that are not above zero.
 
     >>> ideal = Estimate(math=np.array([1e-3, 2e-3]), comms=np.array([2e-3, 1e-3]))
     >>> ax = measured_times({"mine": (ideal, [2.5e-3, 4e-3])})
     >>> ax.roofkit_description
-    'Measured over ideal time. mine, 2 kernels: 1.62 times in the median, 50% above the sum.'
+    'Measured time divided by ideal time. mine, 2 kernels: median ratio 1.62, 50% above the sum.'
     """
     common.check_mapping("groups", groups, len(MARKERS), "(Estimate, seconds)")
     ratios = {label: _read_group(label, *pair) for label, pair in groups.items()}
@@ -68,7 +68,7 @@ def measured_times(groups, *, ax=None):
 def _read_group(label, estimate, seconds):
     """Return T_math / T_comms, measured / longer time, and the share of kernels above the sum."""
     if not isinstance(estimate, Estimate):
-        raise ValueError(f"groups[{label!r}] must begin with an Estimate, got {estimate!r}")
+        raise ValueError(f"groups[{label!r}] must start with an Estimate, got {estimate!r}")
     math_, comms, seconds = np.broadcast_arrays(
         *(np.atleast_1d(np.asarray(a, float)) for a in (estimate.math, estimate.comms, seconds))
     )

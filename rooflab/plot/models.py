@@ -1,4 +1,4 @@
-"""The layers of a model on the roofline, and the kinds into which figures group layers."""
+"""The layers of a model on the roofline, and the kinds that group layers in figures."""
 
 import math
 import re
@@ -18,7 +18,7 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LINES, TEXT_PLATE, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
-# Kinds of layers, each with a pattern of their names; the first match counts.
+# Kinds of layers with a pattern for their names; the first match counts.
 KINDS = {
     "communication": r"all_reduce|all_gather|^(dispatch|combine|send)$",
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
@@ -34,28 +34,28 @@ KINDS = {
 }
 # Markers, each with the share of its bounding square that it fills, so equal areas look equal.
 MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
-WHOLE_AREA = 1600  # area of a point with all the time, in square points of type
+WHOLE_AREA = 1600  # area of a point with all the time, in square typographic points
 MERGE_WITHIN = 1.25  # layers whose intensities differ by a smaller factor become one point
-SMALL_SHARE = 0.005  # a smaller share is a dot
-NAMED_SHARES = 0.005, 0.03  # shares that get a label, for one table and for several
+SMALL_SHARE = 0.005  # a smaller share is drawn as a dot
+NAMED_SHARES = 0.005, 0.03  # minimum shares of labelled points, for one table and for several
 
 
 def layers(tables, *, xlim=None, ax=None):
-    """Draw a pass on the roofline: each layer is a point; its area is its share of the time.
+    """Draw a pass on the roofline, with a point for each layer whose area is its share of the time.
 
     Parameters
     ----------
     tables : LayerTable, or a mapping of label to LayerTable
         Such as ``deployment.decode(batch=8)``; up to four on one roofline, with different markers.
     xlim : (number, number), optional
-        Arithmetic intensities at both ends of the axis.
+        The lowest and the highest intensity on the axis.
     ax : matplotlib Axes, optional
 
-    Layers of similar intensity, with the same peak and bound, are one point. Points below 0.5 % of
-    the time are dots without a label; with several tables, points below 3 % have no label either.
-    Layers without arithmetic, such as communication, have no place on a roofline; the figure only
-    says how much time they take. Returns the Axes. Raises ValueError for anything but a table of
-    single numbers, and for layers outside xlim.
+    Layers with similar intensity and the same peak and bound share a point. Points below 0.5 % of
+    the time are dots without a label; with several tables, points below 3 % also have no label.
+    Layers without arithmetic, such as communication, cannot be on a roofline, so the figure only
+    gives their time. Returns the Axes. Raises ValueError for tables of anything except single
+    numbers, and for layers outside xlim.
 
     >>> import roofkit as rk
     >>> deployment = rk.llm("Llama-2-7B").on("H100")
@@ -70,13 +70,13 @@ def layers(tables, *, xlim=None, ax=None):
     roofs = _roofs(tables)
     ridges = [peak / bandwidth for peak, bandwidth in roofs]
     intensities = [point.intensity for row in points.values() for point in row]
-    # The name of the peak needs room right of the large points of a prefill.
+    # The name of the peak needs room to the right of the large points of a prefill.
     xlim = common.check_limits(
         xlim or common.intensity_limits(ridges, intensities, above=3), "xlim"
     )
     if not xlim[0] <= min(intensities) <= max(intensities) <= xlim[1]:
         raise ValueError(
-            f"the layers' intensities reach from {min(intensities):g} to {max(intensities):g}, "
+            f"the layers' intensities range from {min(intensities):g} to {max(intensities):g}, "
             f"outside xlim={xlim}; widen it"
         )
     ylim = 0.6 * min(xlim[0] * bandwidth for _, bandwidth in roofs), roofs[0][0] * 10
@@ -115,7 +115,7 @@ def layers(tables, *, xlim=None, ax=None):
 
 
 def check_tables(tables, most=None):
-    """Return checked tables by label; a single one has an empty label."""
+    """Return checked tables by label; a single table has an empty label."""
     if isinstance(tables, LayerTable):
         tables = {"": tables}
     if not isinstance(tables, Mapping) or not tables:
@@ -141,7 +141,7 @@ def layer_kind(name):
 
 
 class _Point(NamedTuple):
-    """Layers at one place on the roofline. ``parts`` is (layers, share) by kind, longest first."""
+    """Layers at a point on the roofline. ``parts`` maps kinds to (layers, share), largest first."""
 
     intensity: float
     attainable: float
@@ -182,7 +182,7 @@ def _sum(layers, name):
 
 
 def _roofs(tables):
-    """Return the (peak, bandwidth) of every roof over a layer, the highest first."""
+    """Return the (peak, bandwidth) pairs of all roofs of layers, highest first."""
     roofs = {
         (layer.peak, layer.bandwidth)
         for table in tables.values() for layer in table if layer.flops > 0 and layer.bytes > 0
@@ -196,12 +196,12 @@ def _roofs(tables):
 
 
 def _area(share, marker):
-    """Return the area of a marker's bounding square, in square points of type."""
+    """Return the area of a marker's bounding square, in square typographic points."""
     return WHOLE_AREA * share / MARKERS[marker]
 
 
 def _point_label(point, least, most=4):
-    """Return a line of text for each kind of layer with at least a share of the time."""
+    """Return a line of text for each kind of layer with at least this share of the time."""
     parts = [part for part in point.parts if part[1] >= least] or point.parts[:1]
     lines = [
         say("layers.named", layers=_join_names(layers), share=f"{share:.0%}")
@@ -226,14 +226,14 @@ def _join_names(layers, longest=34):
 
 
 def _format_count(layers):
-    """Return a count instead of too many names, such as "32 MLP"."""
+    """Return a count, such as "32 MLP", for layers with too many names."""
     return say(
         "kinds.several", count=len(layers), kind=word_for("kinds", layer_kind(layers[0].name))
     )
 
 
 def _common_length(words):
-    """Return how many leading words the lists have in common."""
+    """Return the number of leading words that the lists have in common."""
     return next(
         (i for i, column in enumerate(zip(*words, strict=False)) if len(set(column)) > 1),
         min(map(len, words)),
@@ -249,7 +249,7 @@ def _draw_legend(ax, tables):
 
 
 def _draw_size_key(ax, colour):
-    """Draw the key to the areas in the lower right, where no roof runs."""
+    """Draw the legend of areas in the lower right, where there is no roof."""
     shares = 0.01, 0.1, 0.5
     tallest = math.sqrt(_area(shares[-1], "o"))
     key, left = DrawingArea(4 * tallest, tallest + 13), 0.0
@@ -303,7 +303,7 @@ def _label_roof(ax, roof, roofs, tables):
         if len(under) == 1:
             text = say("layers.peak_of", peak=text, kind=word_for("kinds", under.pop()))
     (left, right), names = ax.get_xlim(), []
-    # The text goes below its line if another roof runs closely above.
+    # The text is below its line if another roof is just above it.
     low = any(peak < other[0] < 3 * peak for other in roofs)
     names.append(
         ax.annotate(

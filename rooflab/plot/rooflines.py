@@ -1,4 +1,4 @@
-"""Rooflines as log-log figures with units, readable in grey, and times as bars."""
+"""Log-log figures of rooflines with units, readable in greyscale, and times as bars."""
 
 import math
 from collections.abc import Mapping
@@ -15,23 +15,23 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES, TEXT_PLATE, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
-# The place of a label relative to its kernel: its offset in points to the right and up, and the
-# side of the label that is nearest to the kernel.
+# The position of a label relative to its kernel: its offset in points to the right and up, and the
+# side of the label that is closest to the kernel.
 OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
 LEFT = (-12, -1, "right", "center")
-# The hatches of the bars in turn, so neighbours differ in grey.
+# The hatches of successive bars, so that neighbours differ in greyscale.
 HATCHES = ("", "//", "\\\\", "..")
 
 
 def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
-    """Draw one or several rooflines, with kernels as labelled points on them.
+    """Draw one or more rooflines, with kernels as labelled points on them.
 
     Under a single roof, the memory-bound (or link-bound) and compute-bound regions are shaded.
 
     Parameters
     ----------
     roofs : Roofline, Chip, or a mapping of label to either
-        A Chip gives its name and its bf16 roofline, or the fp16 one if it has no bf16.
+        A Chip provides its name and its bf16 roofline, or its fp16 roofline if it has no bf16.
     kernels : mapping of label to Cost or to an intensity in FLOPs/byte, optional
         Each appears on every roof, as a circle where it is compute-bound and a triangle where it is
         memory-bound or link-bound. Its label names the bound if all roofs agree; otherwise the
@@ -39,11 +39,10 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     ax : matplotlib Axes, optional
         Where to draw; by default, a new figure.
     xlim, ylim : pairs, optional
-        Limits in FLOPs/byte and FLOP/s. By default the roofs set them, from three decades below the
-        ridge to two above, so you can compare figures of one chip. Kernels outside widen them.
+        Limits in FLOPs/byte and FLOP/s. By default, they extend from three decades below the ridge
+        to two above, so you can compare figures of one chip. Kernels outside widen them.
 
-    Returns the Axes. Raises ValueError for anything but a roof or a kernel, and for a kernel
-    outside xlim.
+    Returns the Axes. Raises ValueError for invalid roofs or kernels, and for kernels outside xlim.
 
     >>> import roofkit as rk
     >>> ax = roofline(rk.chip("TPU v5e"), {"dot": rk.dot(1024)})
@@ -92,7 +91,7 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
 
 
 def _draw_kernel(ax, intensity, roofs):
-    """Draw a kernel on each roof, with one dark marker for several roofs at the same place."""
+    """Draw a kernel on each roof, with one dark marker where several roofs coincide."""
     places = {}
     for roof, colour in zip(roofs, COLOURS, strict=False):
         marker = "o" if _find_bound(intensity, roof) == "compute" else "v"
@@ -105,7 +104,7 @@ def _draw_kernel(ax, intensity, roofs):
 
 
 def _marker_handles(roofs, intensities):
-    """Return legend entries for circles and triangles if roofs disagree on a kernel."""
+    """Return legend entries for circles and triangles if a kernel's bound differs between roofs."""
     verdicts = [{_find_bound(intensity, roof) for roof in roofs} for intensity in intensities]
     mixed = sorted(set().union(*(bounds for bounds in verdicts if len(bounds) > 1)))
     return [
@@ -118,7 +117,7 @@ def _marker_handles(roofs, intensities):
 
 
 def _shade_regions(ax, roof):
-    """Shade the regions of both bounds; return their names as annotations."""
+    """Shade the regions of both bounds, and return their names as annotations."""
     names = []
     (left, right), (floor, _) = ax.get_xlim(), ax.get_ylim()
     middle = min(max(roof.ridge, left), right)
@@ -148,10 +147,10 @@ def times(estimates, *, ax=None):
 
     Parameters
     ----------
-    estimates : mapping of label to Estimate of scalars, seconds
+    estimates : mapping of label to Estimate of scalars, in seconds
     ax : matplotlib Axes, optional
 
-    Returns the Axes. Raises ValueError for anything else.
+    Returns the Axes. Raises ValueError for other arguments.
 
     >>> from roofkit import Estimate
     >>> times({"mine": Estimate(math=1e-3, comms=2e-3)}).get_xlabel()
@@ -209,7 +208,7 @@ def _describe_estimate(label, bars, estimate):
 
 
 def _bar_times(estimate, estimates):
-    """Return the times of an Estimate by name, per channel if any of them has several."""
+    """Return an Estimate's times by name, per channel if any Estimate has several channels."""
     if not any(other.other_times for other in estimates):
         return {"math": estimate.math, "comms": estimate.comms}
     return {"math": estimate.math, estimate.channel: estimate.comms, **dict(estimate.other_times)}
@@ -232,7 +231,7 @@ def _check_roofs(roofs):
 
 
 def _roof_name(roof, alone):
-    """Return the name of a chip, "" for a lone Roofline, or its figures if there are several."""
+    """Return a chip's name, "" for a lone Roofline, or its values if there are several."""
     if isinstance(roof, Roofline) and not alone and isinstance(roof.ridge, (int, float)):
         return say(
             "roofline.by_figures", peak=f"{engineering(roof.peak_flops)}FLOP/s",
@@ -268,7 +267,7 @@ def _check_intensity(kernel, label):
         )
     if not 0 < value < np.inf:
         raise ValueError(
-            f"kernels[{label!r}] has intensity {value:g}; a log axis shows finite values above 0"
+            f"kernels[{label!r}] has intensity {value:g}; a log axis needs finite values above 0"
         )
     return float(value)
 
@@ -285,9 +284,9 @@ def _legend_text(label, roof):
 
 
 def _label_kernel(ax, name, intensity, roofs, others):
-    """Label a kernel above the roofs if all make it compute-bound, and else at the lowest roof.
+    """Label a kernel above the roofs if it is compute-bound on all, else at the lowest roof.
 
-    At the lowest roof, the label goes below it or, if it would cover a line or reach beyond the
+    At the lowest roof, the label is below the roof or, if it would cover a line or extend past the
     only ridge, to the left of the kernel.
     """
     verdicts = {_find_bound(intensity, roof) for roof in roofs}
@@ -306,7 +305,7 @@ def _label_kernel(ax, name, intensity, roofs, others):
         beyond = not flat and len(ridges) == 1 and _label_end(ax, label) > ridges[0]
         if not beyond and not _covers(ax, label, others):
             return label
-    # The label moves away from the roof until it is free, or 50 times in a crowded plot.
+    # The label moves away from the roof until it has room, at most 50 times in a crowded plot.
     _move_label(ax, label, *places[0])
     label.set_bbox(TEXT_PLATE)
     for _ in range(50):

@@ -1,4 +1,4 @@
-"""Figures of a matmul split over chips: its parts, what can overlap, and times by chips."""
+"""Figures of a matmul split over chips: its parts, its overlap, and its times by n."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -21,15 +21,15 @@ CUTS = {
     "F": ("whole", "columns", "columns"),
     "D": ("columns", "rows", "sums"),
 }
-# The hatches of chips, so pieces differ without colour. A matrix of partial sums has the hatches
-# of all chips on white, so there chip 1 has one too.
+# The hatches of chips, so that pieces differ without colour. A matrix of partial sums has the
+# hatches of all chips on white, where chip 1 also has a hatch.
 HATCHES = ("", "///", "...", "xxx")
 SUM_HATCHES = ("\\\\\\", *HATCHES[1:])
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
 
 
 def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
-    """Draw which part of X[B, D], Y[D, F] and Z[B, F] each chip has, in a panel per cut.
+    """Draw the parts of X[B, D], Y[D, F] and Z[B, F] that each chip has, in one panel per cut.
 
     Parameters
     ----------
@@ -38,14 +38,14 @@ def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
     chips : 2 to 4
     axes : sequence of matplotlib Axes, optional
 
-    Every chip has the whole of a grey matrix. Along D, every chip gets partial sums of the whole Z,
-    which has the colours of all chips. A legend says so. Returns the Axes. Raises ValueError for
-    anything else.
+    Every chip has all of a grey matrix. If D is cut, every chip gets partial sums of all of Z,
+    which then has the colours of all chips. A legend explains this. Returns the Axes. Raises
+    ValueError for other arguments.
 
     >>> axes = matmul_cuts(1024, 2048, 2048, along="D")
     >>> axes[0].roofkit_description
-    'Cut along D: of X chip 1 has the first of 2 groups of columns, of Y chip 1 has the first of 2 \
-groups of rows, of Z every chip gets partial sums of all.'
+    'Cut along D: chip 1 has the first of 2 groups of columns of X, chip 1 has the first of 2 \
+groups of rows of Y, every chip gets partial sums of all of Z.'
     """
     B, D, F = (_check_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
     _check_chips(chips)
@@ -86,11 +86,11 @@ def matmul_pair(B, D, F, chips=2, *, ax=None):
     chips : 2 to 4
     ax : matplotlib Axes, optional
 
-    Both are cut along F: U into columns, V into rows, so H never leaves its chip. A legend
-    explains the colours. Returns the Axes. Raises ValueError for anything else.
+    Both are cut along F: U into columns and V into rows, so H never leaves its chip. A legend
+    explains the colours. Returns the Axes. Raises ValueError for other arguments.
 
     >>> matmul_pair(1024, 2048, 8192).roofkit_description[:49]
-    'Two matmuls, both cut along F: of X every chip ha'
+    'Two matmuls, both cut along F: every chip has all'
     """
     B, D, F = (_check_size(size, name) for size, name in ((B, "B"), (D, "D"), (F, "F")))
     _check_chips(chips)
@@ -126,7 +126,7 @@ def _check_chips(chips):
 
 
 def _set_equal_scale(ax, width, height):
-    """Give both directions of the Axes one scale, and hide the frame."""
+    """Give both directions of the Axes the same scale, and hide the frame."""
     ax.set(xlim=(-0.06 * width, 1.01 * width), ylim=(-0.02 * width, height + 0.06 * width))
     ax.set_aspect("equal")
     ax.axis("off")
@@ -202,19 +202,20 @@ def _describe_cuts(names, cuts, chips):
 
 
 def overlap_blocks(math, link, blocks=(1, 2, 4), *, ax=None):
-    """Draw when a chip multiplies and when its link sends, if Z is cut into blocks.
+    """Draw the times when a chip multiplies and its link sends, if Z is cut into blocks.
 
     Parameters
     ----------
-    math, link : seconds that all multiplications take, and all sending
-    blocks : numbers of blocks, a row each
+    math, link : total seconds of multiplying and of sending
+    blocks : numbers of blocks, one row for each
     ax : matplotlib Axes, optional
 
-    The link sends a block once the chip has computed it and the block before is sent. Returns the
-    Axes. Raises ValueError for anything else.
+    The link sends a block when the chip has computed it and the previous block is sent. Returns the
+    Axes. Raises ValueError for other arguments.
 
     >>> overlap_blocks(2e-3, 2e-3, (1, 4)).roofkit_description
-    'Multiplying takes 2 ms and sending 2 ms. All is sent after 4 ms in 1 block, 2.5 ms in 4.'
+    'Multiplying takes 2 ms and sending takes 2 ms. Everything is sent after 4 ms in 1 block, \
+2.5 ms in 4.'
     """
     math, link = (_check_size(time, name) for time, name in ((math, "math"), (link, "link")))
     blocks = list(blocks)
@@ -268,13 +269,13 @@ def split_times(roof, groups, widths, B=1024, F=8192, dtype="bf16", *, axes=None
     Parameters
     ----------
     roof : Roofline of one chip over its memory
-    groups : Groups of growing numbers of chips
-    widths : values of D, a panel each
+    groups : Groups with increasing numbers of chips
+    widths : values of D, one panel for each
     B, F : sizes, dtype : str
     axes : sequence of matplotlib Axes, optional
 
-    The pale band follows the longest of the times, T_lower. Returns the Axes. Raises ValueError for
-    anything else.
+    The pale band follows the longest time, T_lower. Returns the Axes. Raises ValueError for other
+    arguments.
 
     >>> import roofkit as rk
     >>> two = [rk.group("TPU v5e", n) for n in (1, 2)]

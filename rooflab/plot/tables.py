@@ -9,14 +9,14 @@ from roofkit._tables import format_html_table, format_text_table
 
 
 def table(columns):
-    """Return columns as a table, to end a notebook cell on.
+    """Return columns as a table for a notebook to display.
 
     Parameters
     ----------
-    columns : mapping of head to a sequence of text or numbers, all of one length
-        Numbers show four digits; pass text for more or fewer.
+    columns : mapping of header to a sequence of texts or numbers, all of the same length
+        Numbers have four significant digits; pass text for more or fewer.
 
-    Raises ValueError for columns of different lengths and for no columns.
+    Raises ValueError if the lengths differ or there are no columns.
 
     >>> table({"chip": ["TPU v5e", "H100"], "ridge": [240.537, 295.343]})
     chip     ridge
@@ -24,17 +24,17 @@ def table(columns):
     H100     295.3
     """
     if not isinstance(columns, Mapping) or not columns:
-        raise ValueError(f"columns must map heads to sequences, got {columns!r}")
+        raise ValueError(f"columns must map headers to sequences, got {columns!r}")
     columns = {head: list(values) for head, values in columns.items()}
     if len({len(values) for values in columns.values()}) > 1:
         lengths = ", ".join(f"{head!r} {len(values)}" for head, values in columns.items())
-        raise ValueError(f"columns must all have one length, got {lengths}")
+        raise ValueError(f"columns must all have the same length, got {lengths}")
     rows = [tuple(map(_format_cell, row)) for row in zip(*columns.values(), strict=True)]
     return Table(tuple(columns), rows)
 
 
 class Table:
-    """Rows of text under a head, made by ``table()``."""
+    """Rows of text under a header, made by ``table()``."""
 
     def __init__(self, head, rows):
         self.head, self.rows = head, rows

@@ -8,7 +8,7 @@ from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.models import check_tables, layer_kind
 from rooflab.plot.wording import join_parts, say, word_for
 
-# Colour and hatch of each kind, in the order of a bar, so neighbours differ in grey.
+# Colour and hatch of each kind, in the order of a bar. Neighbours differ in greyscale.
 STYLES = {
     "attention projections": (COLOURS[0], ""),
     "attention": (palette.colour("orange"), "///"),
@@ -22,7 +22,7 @@ STYLES = {
     "embedding, lm_head": (palette.colour("sizes"), "xxx"),
     "communication": (COLOURS[4], ""),
 }
-LAYERS_SHOWN = 6  # the most layers that a figure shows one by one
+LAYERS_SHOWN = 6  # the most layers that a figure shows individually
 
 
 def time_breakdown(tables, *, ax=None):
@@ -34,9 +34,9 @@ def time_breakdown(tables, *, ax=None):
         Such as {"batch 1": deployment.decode(1), "batch 64": deployment.decode(64)}.
     ax : matplotlib Axes, optional
 
-    Up to six layers appear one by one; more are grouped into attention projections, attention, MLP
-    or experts, and so on. Returns the Axes. Raises ValueError for anything but a table of single
-    numbers.
+    Up to six layers appear individually; more are grouped into attention projections, attention,
+    MLP or experts, and so on. Returns the Axes. Raises ValueError for tables of anything except
+    single numbers.
 
     >>> import roofkit as rk
     >>> deployment = rk.llm("Llama-2-7B").on("H100")
@@ -73,7 +73,7 @@ def time_breakdown(tables, *, ax=None):
         )  # fmt: skip
     legend = _draw_legend(ax, bars)
     ax.figure.draw_without_rendering()
-    # any() gets a list, not a generator, so every bar with room is written on.
+    # any() gets a list, not a generator, so that every bar with room gets a text.
     unnamed = {
         kind: segments for kind, segments in bars.items()
         if not any([_write_on_bar(ax, bar, _bar_texts(kind, share)) for bar, share in segments])
@@ -117,13 +117,13 @@ def _draw_legend(ax, bars):
 
 
 def _bar_texts(kind, share):
-    """Return the texts for a bar with room and for one with little."""
+    """Return the texts for a bar with enough room and for a bar with little room."""
     kind = word_for("kinds", kind)
     return [say("breakdown.bar", kind=kind, share=f"{share:.0%}"), kind]
 
 
 def _write_on_bar(ax, bar, texts):
-    """Write the first of the texts that fits into a bar; return whether one did."""
+    """Write the first text that fits into a bar, and return whether one did."""
     colour = bar.get_facecolor()
     dark = np.dot([0.2126, 0.7152, 0.0722], np.power(colour[:3], 2.2)) < 0.18
     for text in texts:

@@ -9,25 +9,25 @@ from rooflab.plot import common
 from rooflab.plot.common import COLOURS, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
-# Lines may overlap. All have one width, and all except the first have gaps that show the line
+# Lines may overlap. All have the same width, and all except the first have gaps that show the line
 # below.
 WIDTH = 2.6
 
 
 def over_tokens(tokens, estimates, *, flops=None, ax=None):
-    """Draw T_lower, or with ``flops`` the speed, against the number of tokens in a pass.
+    """Draw T_lower (or the speed, if ``flops`` is given) against the number of tokens in a pass.
 
     Parameters
     ----------
-    tokens : two or more rising numbers above 0
-    estimates : mapping of label to Estimate, up to five, with a time for each of the tokens
-    flops : FLOPs of all tokens at once, one number for each of the tokens, optional
+    tokens : two or more increasing numbers above 0
+    estimates : mapping of label to Estimate, up to five, with one time for each of the tokens
+    flops : FLOPs of a pass, one number for each of the tokens, optional
         Draws FLOPs / T_lower in FLOP/s instead of seconds.
     ax : matplotlib Axes, optional
 
-    A circle marks T_math = T_comms, where a line becomes compute-bound, interpolated between two of
-    the tokens. Lines may overlap; the later ones have gaps. Returns the Axes. Raises
-    ValueError for anything else.
+    A circle marks where a line becomes compute-bound (T_math = T_comms), interpolated between two
+    of the tokens. Lines may overlap, so the later lines have gaps. Returns the Axes. Raises
+    ValueError for other arguments.
 
     >>> import roofkit as rk
     >>> B = np.array([1, 10, 100, 1000])
@@ -72,7 +72,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         descriptions.append(join_parts(parts, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
     scale, prefix = find_prefix(least)
-    # Lines of speed turn near the top, so their labels need room there.
+    # Lines of speed bend near the top, so their labels need room there.
     ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
     ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
     ax.set_xlabel(say("tokens.x_axis"))
@@ -93,7 +93,7 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
 def _check_rising(tokens):
     array = np.asarray(tokens, dtype=float)
     if array.ndim != 1 or len(array) < 2 or array[0] <= 0 or np.any(np.diff(array) <= 0):
-        raise ValueError(f"tokens must be two or more rising numbers above 0, got {tokens!r}")
+        raise ValueError(f"tokens must be two or more increasing numbers above 0, got {tokens!r}")
     return array
 
 
@@ -108,7 +108,7 @@ def _broadcast_along(values, tokens, name):
 
 
 def _find_turn(tokens, ahead):
-    """Return where ``ahead``, T_math - T_comms, rises through 0, as an array of 0 or more."""
+    """Return the tokens where ``ahead`` (T_math - T_comms) rises through 0, as an array."""
     i = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
     share = -ahead[i] / (ahead[i + 1] - ahead[i])
     return tokens[i] + share * (tokens[i + 1] - tokens[i])

@@ -1,4 +1,4 @@
-"""Measured times against the bytes moved, above the bound of a memory or link."""
+"""Measured times against bytes moved, with the bound of a memory or link."""
 
 import numpy as np
 from matplotlib.lines import Line2D
@@ -11,33 +11,33 @@ from rooflab.plot.common import COLOURS, LEGEND_INSIDE, new_axes
 from rooflab.plot.measured_times import MARKERS
 from rooflab.plot.wording import join_parts, say
 
-# The small cases of a group move at most so many times its fewest bytes.
+# The small cases of a group move at most this many times its fewest bytes.
 SMALL_CASES = 10
 
 
 def traffic(groups, bandwidth, *, resolution=None, ax=None):
-    """Draw measured times against the bytes moved, over a memory or over links.
+    """Draw measured times against the bytes that a memory or links moved.
 
     Parameters
     ----------
-    groups : mapping of label to a pair (bytes, measured seconds), arrays of one length
+    groups : mapping of label to a (bytes, measured seconds) pair of arrays of the same length
     bandwidth : float
         Bytes/s of the memory or of the links; the line of bytes / bandwidth is the bound.
     resolution : float, optional
-        Seconds from one reading of the clock to the next. A bar through each point then shows the
-        times that round to this reading, half a resolution up and down.
+        The resolution of the clock in seconds. A bar through each point then shows the times that
+        are rounded to this reading: half a resolution up and down.
     ax : matplotlib Axes, optional
 
-    In the grey region, a point would be faster than the memory or the links. A dotted line over the
-    small cases of a group, with at most ten times its fewest bytes, shows their median time. The
-    legend explains all of this. Returns the Axes. Raises ValueError for lengths that differ, and
-    for anything that is not finite and above zero.
+    Points in the grey region would be faster than the memory or the links. A dotted line shows the
+    median time of the small cases of a group, which have at most ten times its fewest bytes. The
+    legend explains these marks. Returns the Axes. Raises ValueError for different lengths, and for
+    values that are not finite and above zero.
 
     >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
     >>> ax.roofkit_description
-    'Measured time against bytes moved. x + y, 2 points: 30 kB in 1 µs, 100 times as long as \
-bytes take at 3 TB/s; 300 MB in 120 µs, 1.2 times. Dotted, for each: the median time of those \
-with at most ten times its fewest bytes.'
+    'Measured time against bytes moved. x + y, 2 points: 30 kB in 1 µs, 100 times the bound at \
+3 TB/s; 300 MB in 120 µs, 1.2 times the bound. Dotted lines show the median time of the points \
+with at most ten times the fewest bytes of their group.'
     """
     common.check_mapping("groups", groups, len(MARKERS), "(bytes, seconds)")
     bandwidth = check_number(bandwidth, "bandwidth")
@@ -97,7 +97,7 @@ def _read_group(label, moved, seconds):
     moved, seconds = np.atleast_1d(np.asarray(moved, float), np.asarray(seconds, float))
     if moved.shape != seconds.shape:
         raise ValueError(
-            f"groups[{label!r}] must hold as many bytes as seconds, got {moved.size} and "
+            f"groups[{label!r}] must have as many bytes as seconds, got {moved.size} and "
             f"{seconds.size}"
         )
     for name, values in (("bytes", moved), ("measured seconds", seconds)):
@@ -119,7 +119,7 @@ def _describe(key, label, moved, seconds, bandwidth, half):
 
 
 def _format_times(seconds, bound, half):
-    """Return a time as a multiple of its bound, or the range that the clock allows."""
+    """Return a time as a multiple of its bound, or the range that the clock leaves possible."""
     ends = [
         common.format_3g(max(seconds + off, 0) / bound) for off in ((-half, half) if half else (0,))
     ]

@@ -1,4 +1,4 @@
-"""The words of figures: sentences and labels from words/en.toml, and lists of them."""
+"""The text of figures: sentences and labels from words/en.toml, and lists of them."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def join_parts(parts, between="clauses"):
 
 
 def word_for(table, name):
-    """Return the word that a table has for a name, or the name itself if it has none."""
+    """Return the text for a name in a table, or the name itself if the table has none."""
     key = f"{table}.{name}"
     return say(key) if key in say.templates() else name
 

@@ -14,18 +14,18 @@ from rooflab.plot.wording import join_parts, say
 
 
 def over_years(families, dtype=None):
-    """Draw the peaks, the memory bandwidths and the ridges of chips against their years.
+    """Draw the peaks, memory bandwidths and ridges of chips by year.
 
     Parameters
     ----------
     families : mapping of label to a mapping of chip to its year, up to five
-        A chip is a Chip or a name. The line of a family joins its chips in the given order.
+        A chip is a Chip or a name. A line connects the chips of a family in the given order.
     dtype : str, optional
-        Which peak; by default, the 16-bit one of each chip.
+        Selects the peak; by default, the 16-bit peak of each chip.
 
-    Returns the three Axes: peak and bandwidth on log scales above, and below the ridge with the
-    names of the chips. Raises ValueError for an unknown chip, a peak or bandwidth that the table
-    lacks, and a year that is not a number above 0.
+    Returns three Axes: peak and bandwidth on log scales at the top, and the ridge with the names of
+    the chips below. Raises ValueError for an unknown chip, a peak or bandwidth that is missing in
+    the table, and a year that is not a number above 0.
 
     >>> peak, bandwidth, ridge = over_years({"GPU": {"V100": 2017, "H100": 2022}})
     >>> [text.get_text() for text in ridge.texts]

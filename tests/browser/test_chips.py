@@ -73,7 +73,7 @@ def test_every_setting_is_as_ring_1_says(picture):
         [first, *_], last = starts_of(shown["bracket"]), end_of(shown["bracket"])
         wanted = [start + time * second for time in (estimate.lower, estimate.upper)]
         assert [first, last] == pytest.approx(wanted, abs=0.02)
-        assert shown["label"].startswith(f"Times as bars. n = {live.n}, D = {live.D:,}, B = ")
+        assert shown["label"].startswith(f"Bar chart of times. n = {live.n}, D = {live.D:,}, B = ")
         assert f"T_link {engineering(times['link'])}s" in shown["label"]
     assert bounds == {"compute", "memory", "link"}
 

@@ -69,7 +69,7 @@ def test_a_link_and_a_roofline_of_your_own():
         ({"dtype": "fp8"}, "TPU v5e has no peak for dtype 'fp8'; the table has: bf16, int8"),
         ({"intensity": 0}, "intensity must be finite and above 0, got 0"),
         ({"intensity": [1, 2]}, "intensity must be one number or a Cost of numbers"),
-        ({"text": {"ridges": ""}}, "text has unknown .'ridges'.; the entries are"),
+        ({"text": {"ridges": ""}}, "text has unknown keys .'ridges'.; known: "),
         ({"chip": rk.Roofline([1e12, 2e12], 1e11)}, "chip must be one Roofline"),
     ],
 )

@@ -244,7 +244,7 @@ def test_several_channels_have_a_bar_each():
         (rk.chip("GTX 1080 Ti"), None, {}, 'chip.roofline("fp32")'),
         (rk.Roofline(sympy.Symbol("p"), 1), None, {}, "one number"),
         (V5E, [1, 2], {}, "kernels must map"),
-        (V5E, None, {"xlim": (0, 1)}, "xlim must be two rising numbers"),
+        (V5E, None, {"xlim": (0, 1)}, "xlim must be two increasing numbers"),
     ],
 )
 def test_a_plot_that_would_mislead_is_refused(roofs, kernels, limits, told):
@@ -304,14 +304,14 @@ def test_measured_times_stand_beside_the_bracket():
     [points] = [line for line in ax.lines if line.get_label() == "mine"]
     assert points.get_xdata() == pytest.approx([0.25, 1, 4])
     assert points.get_ydata() == pytest.approx([1.375, 1.5, 1.1])
-    assert ax.roofkit_description.endswith("1.38 times in the median, 33% above the sum.")
+    assert ax.roofkit_description.endswith("median ratio 1.38, 33% above the sum.")
 
 
 @cases(
     ("groups", "message"),
     [
         ({}, "must map 1 to 5 labels"),
-        ({"mine": (3, [1])}, "must begin with an Estimate"),
+        ({"mine": (3, [1])}, "must start with an Estimate"),
         ({"mine": (rk.Estimate(1.0, 2.0), [0.0])}, "measured seconds must all be finite and above"),
         ({"mine": (rk.Estimate(0, 2.0), [1.0])}, "T_math must all be finite and above 0"),
     ],
@@ -342,10 +342,10 @@ def test_traffic_shows_what_the_clock_leaves_open():
     assert np.array(ends) == pytest.approx(np.array([[5e-7, 1.5e-6], [1.495e-4, 1.505e-4]]))
     # What may have taken no time at all is drawn to the lower edge.
     assert other.get_segments()[0][0, 1] == pytest.approx(ax.get_ylim()[0])
-    assert ax.get_legend().get_texts()[-1].get_text() == "what a clock of 1 µs leaves open"
-    assert "10 kB in 1 µs, 50 to 150 times as long" in ax.roofkit_description
+    assert ax.get_legend().get_texts()[-1].get_text() == "uncertainty of a 1 µs clock"
+    assert "10 kB in 1 µs, 50 to 150 times the bound" in ax.roofkit_description
     assert "100 kB in 300 ns, 0 to 8 times" in ax.roofkit_description
-    assert ax.roofkit_description.endswith("Bars show what a clock of 1 µs leaves open.")
+    assert ax.roofkit_description.endswith("Bars show the uncertainty of a 1 µs clock.")
 
 
 @cases(

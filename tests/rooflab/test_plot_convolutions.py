@@ -42,7 +42,7 @@ def test_a_convolution_names_its_sizes_and_bytes():
     # 4 bytes each: 128 · 56 · 56, 256 · 128 · 9 and 256 · 56 · 56 numbers.
     assert said[-3:] == [
         "X: 128 channels\nof 56 × 56\n1.61 MB",
-        "Y: 256 filters\nof 128 × 3 × 3\n1.18 MB in all",
+        "Y: 256 filters\nof 128 × 3 × 3\n1.18 MB in total",
         "Z: 256 channels\nof 56 × 56\n3.21 MB",
     ]
     assert said[:-3] == ["what one\nfilter sees", "one\nnumber", "one filter"]
@@ -50,8 +50,8 @@ def test_a_convolution_names_its_sizes_and_bytes():
 
 def test_a_depthwise_filter_is_one_channel_deep():
     ax = plot.conv_shapes(56, 56, 128, 128, 3, padding=1, groups=128, dtype="bf16")
-    assert ax.texts[-2].get_text() == "Y: 128 filters\nof 1 × 3 × 3\n2.3 kB in all"
-    assert "128 filters Y, each 1 by 3 by 3, 2.3 kB in all" in ax.roofkit_description
+    assert ax.texts[-2].get_text() == "Y: 128 filters\nof 1 × 3 × 3\n2.3 kB in total"
+    assert "128 filters Y, each 1 by 3 by 3, 2.3 kB in total" in ax.roofkit_description
 
 
 def test_a_convolution_that_cannot_be_is_refused():

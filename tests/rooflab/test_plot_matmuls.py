@@ -103,7 +103,7 @@ def test_a_layer_reaches_the_peak_at_its_critical_batch():
         intensity = 1 / (1 / xs + 1 / D + 1 / F)
         assert ys == pytest.approx(np.minimum(roof.peak_flops, roof.bandwidth * intensity))
     assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert "4k reaches the peak from B = 272.5" in ax.roofkit_description
+    assert "4k reaches the peak at B = 272.5" in ax.roofkit_description
 
 
 def test_a_layer_too_small_for_any_batch_has_no_circle():

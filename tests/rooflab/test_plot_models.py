@@ -133,7 +133,7 @@ def test_the_figure_names_the_layers_that_it_leaves_out():
     ax = _layers("eight chips")
     assert "48.2 ms, 25% of it communication (not shown)" in [text.get_text() for text in ax.texts]
     said = ax.roofkit_description
-    assert "left out, as without arithmetic, embedding, embedding_all_reduce" in said
+    assert "not shown, because they do no arithmetic, embedding, embedding_all_reduce" in said
     assert "logits_all_gather, 24.9%." in said
 
 
@@ -197,7 +197,7 @@ def test_every_kind_is_named_in_a_segment_or_in_the_legend():
         assert (kind in listed) != (kind in inside.replace("attention projections", ""))
         assert kind in ax.roofkit_description
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["batch 1", "batch 8", "batch 64"]
-    assert "batch 8: 12.9 ms, of which" in ax.roofkit_description
+    assert "batch 8: 12.9 ms, made up of" in ax.roofkit_description
 
 
 def test_kinds_can_be_told_apart_in_grey():

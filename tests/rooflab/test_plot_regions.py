@@ -68,8 +68,8 @@ def test_the_line_of_full_memory():
 def test_the_description_has_the_figures_of_the_drawing():
     said = plot.show(plot.bottleneck_map(A6000)).alt
     assert "Llama-2-7B on 1 × RTX A6000" in said
-    assert "batch 1: weights, from 2.53e+04 tokens KV cache" in said
-    assert "batch 1024: compute, from 126 tokens KV cache" in said
+    assert "batch 1: weights, from 2.53e+04 tokens on KV cache" in said
+    assert "batch 1024: compute, from 126 tokens on KV cache" in said
 
 
 @cases(
@@ -78,10 +78,10 @@ def test_the_description_has_the_figures_of_the_drawing():
         ({"a": A6000}, {}, "one Deployment, got a mapping"),
         (LLAMA, {}, "must be a Deployment, such as"),
         (LLAMA.on(["A100 80GB SXM", "H100"]), {}, "2 kinds of chips"),
-        (A6000, {"contexts": [8, 4]}, "contexts must be two or more rising whole numbers"),
-        (A6000, {"batches": [0, 1]}, "batches must be two or more rising whole numbers"),
-        (A6000, {"batches": [1]}, "batches must be two or more rising whole numbers"),
-        (A6000, {"batches": [1.5, 2]}, "batches must be two or more rising whole numbers"),
+        (A6000, {"contexts": [8, 4]}, "contexts must be two or more increasing whole numbers"),
+        (A6000, {"batches": [0, 1]}, "batches must be two or more increasing whole numbers"),
+        (A6000, {"batches": [1]}, "batches must be two or more increasing whole numbers"),
+        (A6000, {"batches": [1.5, 2]}, "batches must be two or more increasing whole numbers"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused(deployment, choices, told):

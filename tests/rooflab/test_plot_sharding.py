@@ -35,7 +35,7 @@ def test_a_gather_hands_every_chip_one_piece_a_step(n):
 def test_a_reduce_scatter_leaves_each_chip_its_own_whole_sum(n):
     axes = plot.collective("reduce-scatter", n)
     assert len(axes) == n
-    last = axes[0].roofkit_description.partition(f"after {n - 1}, ")[2]
+    last = axes[0].roofkit_description.partition(f"after step {n - 1}, ")[2]
     assert last == ", ".join(f"{'ABCDE'[chip]} holds {chip}" for chip in range(n)) + "."
     # No part is lost or counted twice on the way: n of each piece at all times.
     for state in list(_states(axes))[:-1]:
@@ -48,7 +48,7 @@ def test_an_all_reduce_is_both_in_as_many_steps(n):
     axes = plot.collective("all-reduce", n)
     assert len(axes) == 2 * n - 1
     whole = " ".join(map(str, range(n)))
-    last = axes[0].roofkit_description.partition(f"after {2 * n - 2}, ")[2]
+    last = axes[0].roofkit_description.partition(f"after step {2 * n - 2}, ")[2]
     assert last == ", ".join(f"{'ABCDE'[chip]} holds {whole}" for chip in range(n)) + "."
 
 
@@ -141,7 +141,7 @@ def test_the_middle_of_a_pair_lies_where_it_is_needed():
 )
 def test_a_block_is_sent_once_it_is_multiplied_and_the_link_is_free(math, link, blocks, end):
     ax = plot.overlap_blocks(math, link, [blocks])
-    assert f"All is sent after {end} in {blocks}" in ax.roofkit_description
+    assert f"Everything is sent after {end} in {blocks}" in ax.roofkit_description
     # All of it overlaps but the first block's product, or the last one's sending.
     assert float(end.split()[0]) == max(math, link) + min(math, link) / blocks
 

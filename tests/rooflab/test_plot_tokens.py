@@ -87,7 +87,7 @@ def test_lines_that_run_together_stay_visible_and_labels_apart():
 @cases(
     ("tokens", "estimates", "flops", "says"),
     [
-        ([4, 2], STEPS, None, "tokens must be two or more rising numbers"),
+        ([4, 2], STEPS, None, "tokens must be two or more increasing numbers"),
         (B, STEPS["W8A8"], None, "1 to 5 labels"),
         (B, {"x": 3}, None, r"estimates\['x'\] must be an Estimate"),
         (B[:3], STEPS, None, r"estimates\['W16A16'\].math .* each of 3 tokens, got shape \(11,\)"),
