@@ -25,7 +25,7 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     ring of these links. Sliders change n to the possible sizes of such a group, D by eighths of a
     doubling, and B by doublings. The strip below the bars shows which time is longest at each D,
     and the critical width D*. The speedup over one chip assumes full overlap and ignores the
-    latency of hops. If a switch can add, it does so, as in ``network.all_reduce``, and its button
+    latency of hops. A switch that can add does so, as in ``network.all_reduce``, and its button
     says so.
 
     Parameters

@@ -45,7 +45,7 @@ def times(cost, chips, dtype="bf16", *, terms=None, text=None):
     >>> live.estimates["TPU v6e"].bound
     'memory'
 
-    A pass of a model with 7e9 weights, by tokens and by bits per weight:
+    Sliders for tokens and bits per weight, in a pass of a model with 7e9 weights:
 
     >>> terms = {"flops": ("tokens", 100, [50, 100, 200]), "bytes": ("bits", 16, [16, 8, 4])}
     >>> times(Cost(flops=1.4e12, bytes=1.4e10), ["A100 80GB SXM"], terms=terms)

@@ -77,8 +77,8 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
     If the timings cycled through ``turns`` matmuls with different weights, the L2 cache may have
     held all the weights. If they fill at most three quarters of it, none are read from memory.
 
-    Matmuls in 8 bits have a constant ``row``. They first narrow their inputs, at a cost per row and
-    per element. Only the number of rows determines their tile. They do not split sums.
+    8-bit matmuls have a constant ``row``. They first narrow their inputs, at a cost per row and per
+    element. Only the number of rows determines their tile. They do not split sums.
     """
     c, stored = constants, itemsize if stored is None else stored
     shape = np.broadcast_shapes(np.shape(B), np.shape(D), np.shape(F))
@@ -129,7 +129,7 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
     In norms and activations, one block works on each row, ``BLOCK_THREADS`` elements at a time. A
     multiprocessor runs ``gpu.rows`` blocks, so rows run in waves, and its bytes in flight are
     limited. Data that earlier kernels left in the L2 cache saves a share of the memory time:
-    ``cached`` if the bytes fill at most 0.6 of the cache, down to 0 at 1.2 of it.
+    ``cached`` if the bytes fill at most 0.6 of the cache, falling to 0 at 1.2 of it.
     """
     c = constants
     moved = PASSES[kind] * itemsize * np.asarray(rows, float) * width

@@ -294,14 +294,14 @@ class Measurements:
                 f"{path.name} has version {version!r}, but this roofkit reads version {VERSION}; "
                 "measure again, or use the version of roofkit that wrote the file"
             )
-        where = "its head"
+        where = "its header"
         try:
             rows, timings = document.pop("timings"), []
             document["machine"] = Machine(**document["machine"])
             for place, row in enumerate(rows):
                 where = f"timing {place}"
                 timings.append(Timing(**row))
-            where = "its head"
+            where = "its header"
             return cls(timings=timings, **document)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             reason = f"{error} is missing" if isinstance(error, KeyError) else error

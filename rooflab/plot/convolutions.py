@@ -55,7 +55,7 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     _draw_box(ax, (lefts[0], 0), (W, H, C_in), COLOURS[0])
     _draw_box(ax, (lefts[1], 0), (thick, thick, deep), COLOURS[1], dark=True)
     _draw_box(ax, (lefts[2], 0), (columns, rows, C_out), COLOURS[2])
-    # The filter sees a part of X that is as deep as itself, and produces one number of Z.
+    # The filter sees a part of X as deep as the filter itself and produces one number of Z.
     for left, size, part, reach, colour, name in (
         (lefts[0], (W, H), thick, deep, COLOURS[1], say("convolution.seen")),
         (lefts[2], (columns, rows), 1, 1, COLOURS[2], say("convolution.made")),

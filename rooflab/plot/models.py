@@ -54,8 +54,8 @@ def layers(tables, *, xlim=None, ax=None):
     Layers with similar intensity and the same peak and bound share a point. Points below 0.5 % of
     the time are dots without a label; with several tables, points below 3 % also have no label.
     Layers without arithmetic, such as communication, cannot be on a roofline, so the figure only
-    gives their time. Returns the Axes. Raises ValueError for tables of anything except single
-    numbers, and for layers outside xlim.
+    gives their time. Returns the Axes. Raises ValueError for tables of several passes, and for
+    layers outside xlim.
 
     >>> import roofkit as rk
     >>> deployment = rk.llm("Llama-2-7B").on("H100")

@@ -255,7 +255,7 @@ def _check_roof(roof, label):
             f"roofs[{label!r}] must be a Roofline or a Chip, got {type(roof).__name__}: {roof!r}"
         )
     if not isinstance(roof.ridge, (int, float)):
-        raise ValueError(f"roofs[{label!r}] must have one number each, got {roof!r}")
+        raise ValueError(f"roofs[{label!r}] must have a single peak and bandwidth, got {roof!r}")
     return roof
 
 

@@ -38,7 +38,7 @@ def matmul_cuts(B, D, F, along=("B", "F", "D"), chips=2, *, axes=None):
     chips : 2 to 4
     axes : sequence of matplotlib Axes, optional
 
-    Every chip has all of a grey matrix. If D is cut, every chip gets partial sums of all of Z,
+    Grey matrices are whole on every chip. If D is cut, every chip gets partial sums of all of Z,
     which then has the colours of all chips. A legend explains this. Returns the Axes. Raises
     ValueError for other arguments.
 

@@ -35,8 +35,7 @@ def time_breakdown(tables, *, ax=None):
     ax : matplotlib Axes, optional
 
     Up to six layers appear individually; more are grouped into attention projections, attention,
-    MLP or experts, and so on. Returns the Axes. Raises ValueError for tables of anything except
-    single numbers.
+    MLP or experts, and so on. Returns the Axes. Raises ValueError for tables of several passes.
 
     >>> import roofkit as rk
     >>> deployment = rk.llm("Llama-2-7B").on("H100")

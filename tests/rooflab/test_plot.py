@@ -242,7 +242,7 @@ def test_several_channels_have_a_bar_each():
         (V5E, {"dot": DOT}, {"xlim": (10, 1e4)}, "kernels['dot'] has intensity 0.49"),
         (V5E, {"dot": DOT}, {"xlim": (0.01, 0.1)}, "outside xlim"),
         (rk.chip("GTX 1080 Ti"), None, {}, 'chip.roofline("fp32")'),
-        (rk.Roofline(sympy.Symbol("p"), 1), None, {}, "one number"),
+        (rk.Roofline(sympy.Symbol("p"), 1), None, {}, "a single peak and bandwidth"),
         (V5E, [1, 2], {}, "kernels must map"),
         (V5E, None, {"xlim": (0, 1)}, "xlim must be two increasing numbers"),
     ],

@@ -133,7 +133,7 @@ def test_the_figure_names_the_layers_that_it_leaves_out():
     ax = _layers("eight chips")
     assert "48.2 ms, 25% of it communication (not shown)" in [text.get_text() for text in ax.texts]
     said = ax.roofkit_description
-    assert "not shown, because they do no arithmetic, embedding, embedding_all_reduce" in said
+    assert "without arithmetic and therefore not shown, embedding, embedding_all_reduce" in said
     assert "logits_all_gather, 24.9%." in said
 
 
