@@ -32,7 +32,9 @@ def forms(question):
     yield from (f"{Fraction(value).limit_denominator(10**6)}" if 1e-3 < value < 1e3 else value,)
     if value == int(value) and value < 1e15:
         yield from (int(value), np.int64(value), sympy.Integer(int(value)), f"{int(value):,}")
-    for digits in (2, 3, 4, 6):
+    # Two digits are enough unless rounding changes the value by nearly 5%.
+    short = abs(rounded(value, 2) - value) > 0.046 * value
+    for digits in (3, 4, 6) if short else (2, 3, 4, 6):
         yield from (rounded(value, digits), f"~{value:.{digits - 1}e}", [rounded(value, digits)])
         yield Decimal(f"{value:.{digits - 1}e}")
         mantissa, power = f"{value:.{digits - 1}e}".split("e")

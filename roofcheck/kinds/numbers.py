@@ -17,7 +17,13 @@ from roofcheck.kinds.question import (
     unreadable_verdict,
 )
 from roofcheck.reading import units
-from roofcheck.reading.agreement import SAME_RTOL, agrees, explain_caret, rounds_to
+from roofcheck.reading.agreement import (
+    SAME_RTOL,
+    agrees,
+    explain_caret,
+    has_swapped_digits,
+    rounds_to,
+)
 from roofcheck.reading.expressions import evaluate
 from roofcheck.reading.labels import order_by_labels
 from roofcheck.reading.number_texts import comma_error
@@ -33,6 +39,8 @@ from roofcheck.steps.derivation import Derivation, merge_parts
 
 # A question with a wider tolerance asks for a measured value.
 MEASURED_RTOL = 0.1
+# An answer this close that fits no known mistake is likely to be a slip of the pen.
+NEAR_RTOL = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,12 +198,17 @@ class Number(Question):
             or (diagnosis and diagnosis.names[0].startswith("unit: "))
         ):
             return self._wrong_label_verdict()
-        if diagnosis:
-            return Verdict(diagnosis.credit, diagnosis.message, slips=diagnosis.names)
         reference = self.reference()
+        near = math.isclose(given.value, reference, rel_tol=NEAR_RTOL)
+        if diagnosis:
+            vague = near and diagnosis.is_vague
+            message = sentence("number.near") if vague else diagnosis.message
+            return Verdict(diagnosis.credit, message, slips=diagnosis.names)
         single = replace(given, digits=1) if float(f"{given.value:.0e}") == given.value else given
-        if single.digits == 1 and rounds_to(reference, single, at_least=1):
+        if single.digits == 1 and rounds_to(reference, single, 1, math.inf):
             return Verdict(0, sentence("number.one-digit"), slips=("one digit",))
+        if rounds_to(reference, given, 2, math.inf):
+            return Verdict(0, sentence("number.two-digits"), slips=("few digits",))
         if type(answer) is int:
             targets = [reference, *(single.column[0] for single in self.known_slips.singles)]
             if hint := explain_caret(answer, targets):
@@ -206,6 +219,10 @@ class Number(Question):
         if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
             way = word_direction(given.value / reference)
             return Verdict(0, sentence("number.measured", way=way))
+        if has_swapped_digits(given, reference):
+            return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
+        if near:
+            return Verdict(0, sentence("number.near"))
         return _unknown_verdict(given.value, reference)
 
 

@@ -12,6 +12,10 @@ CLOSE_RTOL = 1.5e-3
 EXACT_RTOL = 1e-4
 # Values that differ by less than this are equal, except for float rounding.
 SAME_RTOL = 1e-9
+# Both 10 and 11 are 10.5 to two digits, but nearly 5% off: such an answer is asked for a third.
+COARSEST = 0.046
+# Nobody types numbers of more digits by hand.
+MOST_TYPED_DIGITS = 8
 # A ColumnSet compares a column only with those whose first values are about this close to its own.
 PLACE_WIDTH = 10 * SAME_RTOL
 
@@ -40,8 +44,11 @@ def is_precise(given):
     return given.digits >= 3 or given.value >= 1e6
 
 
-def rounds_to(target, given, at_least):
-    """Return whether a number is ``target`` rounded to its digits, or to ``at_least`` if more."""
+def rounds_to(target, given, at_least, within=COARSEST):
+    """Return whether a number is ``target`` rounded to its digits, or to ``at_least`` if more.
+
+    Rounding may change the target by a share of at most ``within``: 11 doesn't count as 10.5.
+    """
     if given.digits >= ALL_DIGITS or not target:
         return False
     if not (math.isfinite(target) and math.isfinite(given.value)):
@@ -50,7 +57,24 @@ def rounds_to(target, given, at_least):
     last = 10.0 ** (math.floor(math.log10(abs(target))) - digits + 1)
     # 0.00101 rounds to 0.0010. 0.00098 is as close, but has a digit in a smaller place.
     whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME_RTOL)
-    return whole and abs(given.value - target) <= 0.5 * last * (1 + SAME_RTOL)
+    off = abs(given.value - target)
+    return whole and off <= min(0.5 * last, within * abs(target)) * (1 + SAME_RTOL)
+
+
+def has_swapped_digits(given, target):
+    """Return whether two neighbouring digits of a number, swapped, give the rounded ``target``."""
+    if not 3 <= given.digits <= MOST_TYPED_DIGITS:
+        return False
+    digits, wanted = (f"{abs(value):.{given.digits - 1}e}" for value in (given.value, target))
+    both = zip(digits, wanted, strict=False)
+    off = [place for place, (digit, other) in enumerate(both) if digit != other]
+    first, last = off[0] if off else 0, off[-1] if off else 0
+    apart = last - first - digits[first:last].count(".")
+    return (
+        len(off) == 2
+        and apart == 1
+        and (digits[first], digits[last]) == (wanted[last], wanted[first])
+    )
 
 
 def are_equal(column, other):

@@ -2,7 +2,7 @@
 
 A value doesn't show what the student did. If one slip explains it, the message names that slip. If
 several do, it lists them or, if the list would be long, the places to look at. Many mistakes lead
-to a plain factor such as 2 or 10, so the message then adds that another mistake is possible.
+to a plain factor such as 2 or 10, so the message then names the factor and possible reasons.
 """
 
 import math
@@ -10,22 +10,26 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from roofcheck.reading.agreement import SAME_RTOL
-from roofcheck.sentences import Sentence, sentence
+from roofcheck.reading.agreement import SAME_RTOL, are_equal
+from roofcheck.sentences import Sentence, sentence, word_direction
 from roofcheck.steps.computation import SlipValue
 
 LONGEST_MESSAGE = 200
 # Many different mistakes lead to these factors.
-PLAIN_FACTORS = (1, 2, 4, 8, 10, 100)
+PLAIN_FACTORS = (1, 2, 4, 8, 16, 10, 100, 1000, 1e6, 1e9, 1e12, 2**30 / 1e9, 2**40 / 1e12)
 
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """The names of the slips that explain an answer, the message, and the remaining credit."""
+    """The names of the slips that explain an answer, the message, and the remaining credit.
+
+    ``is_vague``: several changes of the arithmetic give the value, and no known mistake does.
+    """
 
     names: tuple[str, ...]
     message: str
     credit: float = 0.0
+    is_vague: bool = False
 
 
 def word_diagnosis(
@@ -38,8 +42,39 @@ def word_diagnosis(
     by_sentence = {str(slip.says): slip for slip in reversed(fitting)}
     fitting = list(by_sentence.values())[::-1]
     names = tuple(" and ".join(slip.names) for slip in fitting)
-    message = _diagnosis_message(fitting, right, figures)
-    return Diagnosis(names, message, max(slip.credit for slip in fitting))
+    message = _factor_message(fitting, right) or _diagnosis_message(fitting, right, figures)
+    is_vague = len(fitting) > 1 and all(slip.is_generic for slip in fitting)
+    return Diagnosis(names, message, max(slip.credit for slip in fitting), is_vague)
+
+
+def _factor_message(fitting, right):
+    """Return a message that names the plain factor of an answer and where it could come from.
+
+    It is empty for another factor, and if the question's table has a sentence for the value.
+    """
+    ratio = fitting[0].column[0] / right[0] if right[0] else 0.0
+    same = are_equal(fitting[0].column, [ratio * value for value in right])
+    if not (same and all(map(_is_guess, fitting)) and is_plain_factor(ratio, 1.0)):
+        return ""
+    words = {"way": word_direction(ratio), "factor": f"{max(ratio, 1 / ratio):.3g}"}
+    that = sentence("slip.that")
+    known = [str(slip.says).removeprefix(that) for slip in fitting if not slip.is_generic]
+    clauses = [*dict.fromkeys(map(_first_clause, known))]
+    messages = [sentence("slip.factor-because", reason=known[0], **words)] if known else []
+    if len(clauses) > 1:
+        messages = [sentence("slip.factor-because", reason=f"{_join_ways(clauses)}.", **words)]
+    places = "; ".join(dict.fromkeys(str(slip.where) for slip in fitting))
+    messages.append(sentence("slip.factor-places", places=places, **words))
+    return next((text for text in messages if len(text) <= LONGEST_MESSAGE), messages[-1])
+
+
+def _is_guess(slip):
+    """Return whether a slip's sentence is a rule's and says what the student did.
+
+    A sentence of the table, or one that a value is an input or a step, is true in any case.
+    """
+    is_rule = isinstance(slip.says, Sentence) and bool(slip.where)
+    return is_rule and (slip.is_generic or not slip.says.key.startswith("act."))
 
 
 def _diagnosis_message(fitting, right, figures):

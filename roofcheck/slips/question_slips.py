@@ -325,7 +325,7 @@ class QuestionSlips:
             column = tuple(1 / value for value in self.right)
             if self._computation.is_distinct(column):
                 yield SlipValue(("upside down",), column, Sentence("slip.inverted"))
-        if self._computation.unit == "of peak":
+        if dimension == "ratio" and all(0 < value < 1 for value in self.right):
             column = tuple(1 - value for value in self.right)
             yield SlipValue(("the rest",), column, Sentence("slip.rest"))
 

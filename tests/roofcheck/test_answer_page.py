@@ -197,7 +197,7 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
     mine = find_variant("ps1.mine", SCRIPT)
     assert mine.text() in said
     assert f"= {mine.derivation()[-1].value}" in said
-    assert "That takes the peak with sparsity" in said
+    assert "takes the peak with sparsity" in said
     assert said.count("Read about it again:") == 9
     assert said.count("no answer kept") == 8, "in the table and in the heading of each"
     links = re.findall(r'href="([^#"][^"]*)"', html)
