@@ -6,18 +6,28 @@ nbgrader has these functions too, but importing it takes longer than the rest of
 
 def is_grade(cell) -> bool:
     """Return whether the cell has points."""
-    return bool(_marks(cell).get("grade"))
+    return bool(_read_marks(cell).get("grade"))
 
 
 def is_solution(cell) -> bool:
     """Return whether the cell is for the student to fill in."""
-    return bool(_marks(cell).get("solution"))
+    return bool(_read_marks(cell).get("solution"))
+
+
+def is_check(cell) -> bool:
+    """Return whether the cell has points and is not for the student to fill in."""
+    return is_grade(cell) and not is_solution(cell)
 
 
 def is_locked(cell) -> bool:
     """Return whether the student may not change the cell."""
-    return not is_solution(cell) and (is_grade(cell) or bool(_marks(cell).get("locked")))
+    return not is_solution(cell) and (is_grade(cell) or bool(_read_marks(cell).get("locked")))
 
 
-def _marks(cell):
+def read_grade_id(cell) -> str:
+    """Return the cell's grade id, or "" if it has none."""
+    return _read_marks(cell).get("grade_id", "")
+
+
+def _read_marks(cell):
     return cell.metadata.get("nbgrader", {})

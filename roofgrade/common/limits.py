@@ -34,10 +34,10 @@ def limit_memory(room: int = MEMORY_ROOM):
     Only Linux reports a process's memory and enforces such a limit; elsewhere this does nothing.
     """
     status = Path("/proc/self/status")
-    held = re.search(r"^VmData:\s+(\d+) kB", status.read_text(), re.M) if status.exists() else None
-    if held:
+    used = re.search(r"^VmData:\s+(\d+) kB", status.read_text(), re.M) if status.exists() else None
+    if used:
         hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-        most = 1024 * int(held[1]) + room
+        most = 1024 * int(used[1]) + room
         soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
@@ -106,7 +106,7 @@ def _receive_result(pipe):
             return None
         piece = os.read(pipe, 1 << 20)
         if not piece:
-            whole = len(data) >= 8 and len(data) == 8 + int.from_bytes(data[:8])
-            return bytes(data[8:]) if whole else None
+            is_complete = len(data) >= 8 and len(data) == 8 + int.from_bytes(data[:8])
+            return bytes(data[8:]) if is_complete else None
         data += piece
     return None

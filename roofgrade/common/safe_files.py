@@ -59,15 +59,15 @@ def open_below(
     ``shared`` lets the group write in all of them. Raises OSError if a name is a link or, without
     ``make``, missing. Never waits for a fifo.
     """
-    at = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
+    opened = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
         for name in names:
-            below = _open_one(at, check_name(name), make, shared)
-            os.close(at)
-            at = below
-        yield at
+            below = _open_one(opened, check_name(name), make, shared)
+            os.close(opened)
+            opened = below
+        yield opened
     finally:
-        os.close(at)
+        os.close(opened)
 
 
 def _open_one(folder, name, make, shared):
@@ -86,10 +86,10 @@ def read(root: Path | int, *names: str, most: int) -> bytes | None:
 
     Returns None if there is no such file, or it is longer than ``most`` bytes.
     """
-    with contextlib.suppress(OSError), open_below(root, *names) as at:
-        status = os.fstat(at)
+    with contextlib.suppress(OSError), open_below(root, *names) as opened:
+        status = os.fstat(opened)
         if stat.S_ISREG(status.st_mode) and status.st_size <= most:
-            with open(at, "rb", closefd=False) as file:
+            with open(opened, "rb", closefd=False) as file:
                 return file.read()
     return None
 
@@ -125,13 +125,13 @@ def touch(folder: int, name: str):
         os.close(os.open(check_name(name), new, 0o600, dir_fd=folder))
 
 
-def write_files(folder, contents, mode, *, shared=False, alone=True):
-    """Write files, bytes by path, below an open folder. ``alone`` deletes all other files.
+def write_files(folder, contents, mode, *, shared=False, only=True):
+    """Write files, bytes by path, below an open folder. ``only`` deletes all other files.
 
     Not durable: after a failure ``has_files`` finds what is lost, and it can be written again.
-    Raises OSError if a link is in the way or, unless ``alone``, a folder is in a file's place.
+    Raises OSError if a link is in the way or, unless ``only``, a folder is in a file's place.
     """
-    if alone:
+    if only:
         _delete_others(folder, contents)
     for path, content in contents.items():
         *above, name = PurePosixPath(path).parts
@@ -153,17 +153,17 @@ def _delete_others(folder, contents):
                     os.rmdir(name, dir_fd=place)
 
 
-def has_files(folder, contents, *, alone=True):
-    """Return whether an open folder has these files and, if ``alone``, no other and no links."""
-    left = dict(contents)
+def has_files(folder, contents, *, only=True):
+    """Return whether an open folder has these files and, if ``only``, no other and no links."""
+    missing = dict(contents)
     for path, name, place in _walk_files(folder):
-        if path in left:
-            content = left.pop(path)
+        if path in missing:
+            content = missing.pop(path)
             if read(place, name, most=len(content)) != content:
                 return False
-        elif alone:
+        elif only:
             return False
-    return not left
+    return not missing
 
 
 def _walk_files(folder):

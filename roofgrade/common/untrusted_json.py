@@ -34,7 +34,9 @@ def read(raw: bytes, *, most: int, most_values: int):
     try:
         # Like json.loads, this recognises UTF-8 with a byte order mark, UTF-16 and UTF-32.
         text = raw.decode(json.detect_encoding(raw), "surrogatepass")
-        _check_count(text, most_values)
+        # This comes before parsing, so that no value takes memory yet.
+        if _count_values(text) > most_values < _count_values(STRING.sub("", text)):
+            raise UnreadableError(sentence("door.many", most=most_values))
         data = json.loads(text)
         if _is_deep(data):
             raise RecursionError
@@ -48,12 +50,6 @@ def read(raw: bytes, *, most: int, most_values: int):
     except ValueError:
         raise UnreadableError(sentence("door.not_json")) from None
     return data
-
-
-def _check_count(text, most):
-    """Raise UnreadableError for too many values, before any of them takes memory."""
-    if _count_values(text) > most and _count_values(STRING.sub("", text)) > most:
-        raise UnreadableError(sentence("door.many", most=most))
 
 
 def _count_values(text):

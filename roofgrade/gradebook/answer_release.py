@@ -11,6 +11,7 @@ import nbformat
 from nbgrader.api import Gradebook, MissingEntry
 
 from roofgrade.common import safe_files
+from roofgrade.common.cell_roles import is_solution, read_grade_id
 from roofgrade.course import Course
 
 RELEASED_FILE = "answers-released"
@@ -20,9 +21,8 @@ SOLUTION = re.compile(r"^### BEGIN SOLUTION$(.*?)^### END SOLUTION$", re.DOTALL 
 def release_answers(course: Course, assignment: str):
     """Release the answers of a set. Raises ValueError if the set has no release."""
     course.release_path(assignment)
-    with safe_files.open_below(
-        course.grading, assignment, make=True, shared=course.shared
-    ) as folder:
+    place = course.grading, assignment
+    with safe_files.open_below(*place, make=True, shared=course.shared) as folder:
         safe_files.touch(folder, RELEASED_FILE)
 
 
@@ -46,10 +46,10 @@ def read_model_answers(course: Course, assignment: str) -> dict[str, str]:
     """
     path, answers = course.source_path(assignment), {}
     for cell in nbformat.read(path, as_version=4).cells if path.is_file() else ():
-        marks = cell.metadata.get("nbgrader", {})
-        if cell.cell_type == "markdown" and marks.get("solution"):
-            answers[marks["grade_id"]] = "\n\n".join(map(str.strip, SOLUTION.findall(cell.source)))
-    return {name: text for name, text in answers.items() if text}
+        parts = map(str.strip, SOLUTION.findall(cell.source))
+        if cell.cell_type == "markdown" and is_solution(cell) and (text := "\n\n".join(parts)):
+            answers[read_grade_id(cell)] = text
+    return answers
 
 
 def find_last_due_date(course: Course, assignment: str) -> datetime.datetime | None:

@@ -64,9 +64,8 @@ class CourseGradebook(Gradebook):
             with self.engine.begin() as connection:
                 NOTES_TABLE.create(connection, checkfirst=True)
                 for table, column in INDEXES.items():
-                    connection.exec_driver_sql(
-                        f"create index if not exists roofkit_{table} on {table} ({column})"
-                    )
+                    index = f"roofkit_{table} on {table} ({column})"
+                    connection.exec_driver_sql(f"create index if not exists {index}")
 
     def close(self):
         """Do nothing: nbgrader's code closes what it borrows, but the gradebook stays open."""
@@ -94,10 +93,9 @@ class CourseGradebook(Gradebook):
 
     def read_note(self, name: str) -> dict:
         """Return the note of a name; empty if there is none."""
+        query = sa.select(NOTES_TABLE.c.value).where(NOTES_TABLE.c.name == name)
         with self.engine.connect() as connection:
-            note = connection.scalar(
-                sa.select(NOTES_TABLE.c.value).where(NOTES_TABLE.c.name == name)
-            )
+            note = connection.scalar(query)
         return json.loads(note or "{}")
 
     def write_note(self, name: str, value: dict):

@@ -29,10 +29,8 @@ def register_set(course: Course, assignment: str, book: CourseGradebook):
     if not source.is_file():
         if _is_known(book, assignment):
             return
-        known = ", ".join(course.released_sets()) or "–"
-        raise ValueError(
-            sentence("book.no_source", assignment=assignment, path=source, known=known)
-        )
+        fields = {"path": source, "known": ", ".join(course.released_sets()) or "–"}
+        raise ValueError(sentence("book.no_source", assignment=assignment, **fields))
     settings = course.root / SETTINGS_FILE
     current = hashlib.sha256(source.read_bytes() + settings.read_bytes()).hexdigest()
     if book.read_note(name).get("hash") == current and _is_known(book, assignment):
@@ -49,19 +47,14 @@ def make_release_json(course: Course, assignment: str, book: CourseGradebook) ->
     """
     path = course.release_path(assignment)
     notebook = nbformat.read(path, as_version=4)
-    released = {
-        cell.metadata.nbgrader.grade_id: is_locked(cell)
-        for cell in notebook.cells
-        if "nbgrader" in cell.metadata
-    }
+    marked = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
+    released = {cell.metadata.nbgrader.grade_id: is_locked(cell) for cell in marked}
     resources = {"nbgrader": {"notebook": assignment, "assignment": assignment, "db_url": book.url}}
     with book.transaction(), lend_gradebook(book, overwritecells):
         cells = book.find_notebook(assignment, assignment).source_cells
         if released != {cell.name: cell.locked for cell in cells}:
-            source = course.source_path(assignment)
-            raise ValueError(
-                sentence("book.other_cells", path=path, source=source, assignment=assignment)
-            )
+            fields = {"path": path, "source": course.source_path(assignment)}
+            raise ValueError(sentence("book.other_cells", assignment=assignment, **fields))
         overwrite = OverwriteCells(config=course.config, log=QUIET_LOG)
         notebook, _ = overwrite.preprocess(notebook, resources)
     return nbformat.writes(notebook)
@@ -81,9 +74,8 @@ def _generate_assignment(course, assignment):
                 config=course.config, root=str(course.root), assignment_id=assignment,
                 release_directory=release,
             )  # fmt: skip
-            GenerateAssignment(
-                coursedir=directory, config=course.config, force=True, log=QUIET_LOG
-            ).start()
+            settings = {"coursedir": directory, "config": course.config, "log": QUIET_LOG}
+            GenerateAssignment(**settings, force=True).start()
     except NbGraderException as error:
         message = sentence("book.not_taken", assignment=assignment, reason=last_error.last or error)
         raise ValueError(message) from None

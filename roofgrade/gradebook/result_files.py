@@ -89,14 +89,12 @@ def delete_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
     ``places`` are the folders of each student. The result of a student without any folder stays,
     unless the folder had no owner or has another one now.
     """
-    folders = {place for own in places.values() for place in own}
-    current = {_file_name(student, place) for student, own in places.items() for place in own}
+    owned = [(student, folder) for student in places for folder in places[student]]
+    current, folders = {_file_name(*pair) for pair in owned}, {folder for _, folder in owned}
     for path in (course.grading / assignment / RESULTS_FOLDER).glob("*.json"):
-        if path.name not in current:
-            result = _read_file(path)
-            if result and (
-                not result.student or places.get(result.student) or result.folder in folders
-            ):
+        if path.name not in current and (result := _read_file(path)):
+            keeps_owner = result.student and result.folder not in folders
+            if not keeps_owner or places.get(result.student):
                 path.unlink()
                 mark_saved(course, result)
 
@@ -147,14 +145,12 @@ def _lock_or_holder(file):
 
 
 def _is_alive(process):
-    if not process.isdigit():
-        return False
     try:
         os.kill(int(process), 0)
-    except ProcessLookupError:
+    except (ValueError, ProcessLookupError):
         return False
     except PermissionError:
-        return True
+        pass
     return True
 
 
@@ -201,26 +197,21 @@ def hash_grader() -> str:
 
 
 @functools.cache
-def _hash_grader(own):
-    return hash_values(hash_sources(PACKAGES, own), platform.python_version(), np.__version__)
+def _hash_grader(questions):
+    return hash_values(hash_sources(PACKAGES, questions), platform.python_version(), np.__version__)
 
 
-def hash_sources(packages: Iterable[Path], own: str = "") -> str:
+def hash_sources(packages: Iterable[Path], questions: str = "") -> str:
     """Return the hash of the packages' files and of an instructor's own questions."""
     paths = {
         path.relative_to(package.parent).as_posix(): path
         for package in packages
         for path in package.rglob("*")
     }
-    if own:
-        paths |= {f"own/{path.relative_to(own)}": path for path in Path(own).rglob("*")}
-    return hash_values(
-        sorted(
-            (name, hashlib.sha256(path.read_bytes()).hexdigest())
-            for name, path in paths.items()
-            if path.suffix in SOURCE_SUFFIXES
-        )
-    )
+    if questions:
+        paths |= {f"own/{path.relative_to(questions)}": path for path in Path(questions).rglob("*")}
+    sources = {name: path for name, path in paths.items() if path.suffix in SOURCE_SUFFIXES}
+    return hash_files({name: path.read_bytes() for name, path in sources.items()})
 
 
 def _file_name(student, folder):

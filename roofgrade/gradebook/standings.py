@@ -93,21 +93,20 @@ def read_standings(course: Course, assignment: str) -> dict[str, Standing]:
 def query_standings(
     gradebook: Gradebook,
     assignment: str,
-    kept: Mapping[str, Result] | None = None,
+    results: Mapping[str, Result] | None = None,
     only: str | None = None,
 ) -> dict[str, Standing]:
     """Return each Standing from an open gradebook, or ``only`` one student's.
 
-    ``kept`` are the students' results; without them, only the gradebook counts. Raises ValueError
+    ``results`` are the students'; without them, only the gradebook counts. Raises ValueError
     if the gradebook does not know the set.
     """
-    kept = kept or {}
+    results = results or {}
     worth = query_max_score(gradebook, assignment)
     if worth is None:
         raise ValueError(sentence("book.unknown_set", assignment=assignment))
-    students = sa.select(
-        Student.id, Student.first_name, Student.last_name, Student.email, Student.lms_user_id
-    )
+    names = Student.id, Student.first_name, Student.last_name
+    students = sa.select(*names, Student.email, Student.lms_user_id)
     students = students if only is None else students.where(Student.id == only)
     sums = SubmittedAssignment.student_id, sa.func.sum(SubmittedNotebook.late_submission_penalty)
     penalty_sums = _limit_to_set(sa.select(*sums), assignment, only).group_by(sums[0])
@@ -117,13 +116,13 @@ def query_standings(
         grades = {}
         for student, *grade in connection.execute(_query_grades(assignment, only)):
             grades.setdefault(student, []).append(grade)
-    names = people.keys() | kept.keys() if only is None else {only}
+    ids = people.keys() | results.keys() if only is None else {only}
     return {
         name: _make_standing(
             name, worth, people.get(name, {}), penalties.get(name), grades.get(name, ()),
-            kept.get(name),
+            results.get(name),
         )
-        for name in sorted(names)
+        for name in sorted(ids)
     }  # fmt: skip
 
 
@@ -162,14 +161,13 @@ def _limit_to_set(query, assignment, only):
 def _make_standing(name, worth, person, penalty, grades, result):
     waiting = sorted(cell for cell, _, _, waits, _ in grades if waits)
     marked = [score for _, score, _, waits, _ in grades if not waits]
+    hand_scored = sorted(cell for cell, *_, waits, by in grades if by is not None and not waits)
     state = (UNREAD if waiting else GRADED) if grades else NOT_SUBMITTED
     standing = Standing(
         student=name, max_score=worth, state=state, score=sum(marked) if marked else None,
         penalty=penalty or 0.0, unread=sum(most for _, _, most, waits, _ in grades if waits),
         waiting_cells=tuple(waiting),
-        hand_scored_cells=tuple(
-            sorted(cell for cell, *_, waits, by in grades if by is not None and not waits)
-        ),
+        hand_scored_cells=tuple(hand_scored),
         **{field: value or "" for field, value in person.items() if field != "id"},
     )  # fmt: skip
     if result and result.state == REFUSED:

@@ -20,7 +20,7 @@ from roofgrade.common import safe_files
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
-from roofgrade.gradebook import registration, result_files, standings
+from roofgrade.gradebook import registration, result_files
 from roofgrade.gradebook.database import QUIET_LOG, CourseGradebook, explain_errors, lend_gradebook
 from roofgrade.gradebook.result_files import LockHeldError, hash_values
 from roofgrade.judge.shared_claims import withhold_shared
@@ -98,20 +98,10 @@ class GradebookWriter:
                 self._write_files(result, contents, beside)
         return True
 
-    def standings(self) -> dict[str, standings.Standing]:
-        """Return each student's Standing, using only the gradebook."""
+    def query(self, function, *arguments):
+        """Return what a function of ``standings`` finds in the open gradebook."""
         with explain_errors(self._book.url):
-            return standings.query_standings(self._book, self._assignment)
-
-    def student_ids(self) -> list[str]:
-        """Return the ids of all students in the gradebook."""
-        with explain_errors(self._book.url):
-            return standings.query_student_ids(self._book)
-
-    def max_score(self) -> float:
-        """Return the points that the set is worth."""
-        with explain_errors(self._book.url):
-            return standings.query_max_score(self._book, self._assignment)
+            return function(self._book, *arguments)
 
     def _read_saved_hash(self, student):
         query = (
@@ -121,9 +111,8 @@ class GradebookWriter:
         )
         with self._book.engine.connect() as connection:
             submission_id = connection.scalar(query)
-        return (
-            self._book.read_note(_note_name(submission_id)).get("hash") if submission_id else None
-        )
+        note = self._book.read_note(_note_name(submission_id)) if submission_id else {}
+        return note.get("hash")
 
     def _save_grades(self, result):
         book, name, student = self._book, self._assignment, result.student
@@ -141,9 +130,8 @@ class GradebookWriter:
         for cell, grade in grades.items():
             is_settled = grade.manual_score is not None and not was_waiting[cell]
             same_work = bool(files) and note.get("files") == files
-            if (same_work and is_settled) or (
-                cell in noted_cells and noted_cells[cell] == cells.get(cell)
-            ):
+            same_cell = cell in noted_cells and noted_cells[cell] == cells.get(cell)
+            if same_cell or (same_work and is_settled):
                 grade.needs_manual_grade = was_waiting[cell]
             elif _is_waiting(cell, result):
                 grade.needs_manual_grade = True
@@ -180,7 +168,7 @@ class GradebookWriter:
     def _has_files(self, result, contents, beside):
         try:
             with safe_files.open_below(*self._folder_names(result)) as folder:
-                return safe_files.has_files(folder, contents, alone=beside is not None)
+                return safe_files.has_files(folder, contents, only=beside is not None)
         except OSError:
             return False
 
@@ -190,7 +178,7 @@ class GradebookWriter:
         self._course.open_to_group(self._course.autograded)
         with safe_files.open_below(*self._folder_names(result), make=True, shared=shared) as folder:
             mode = 0o664 if shared else 0o444
-            safe_files.write_files(folder, contents, mode, shared=shared, alone=beside is not None)
+            safe_files.write_files(folder, contents, mode, shared=shared, only=beside is not None)
 
 
 def save_unsaved(course: Course, assignment: str) -> list[str]:
@@ -201,10 +189,8 @@ def save_unsaved(course: Course, assignment: str) -> list[str]:
     if not result_files.read_unsaved(course, assignment):
         return []
     try:
-        with (
-            result_files.run_lock(course, assignment),
-            GradebookWriter(course, assignment) as writer,
-        ):
+        lock = result_files.run_lock(course, assignment)
+        with lock, GradebookWriter(course, assignment) as writer:
             return writer.save_unsaved()
     except LockHeldError as error:
         return [sentence("book.saves_itself", error=error)]
@@ -253,9 +239,8 @@ def _note_name(submission_id):
 
 
 def _hash_result(result):
-    return hash_values(
-        result.notebook, result.reading, result.flagged, result.reason, result.submitted
-    )
+    waiting = result.reading, result.flagged, result.reason
+    return hash_values(result.notebook, *waiting, result.submitted)
 
 
 def _with_reason(result):

@@ -33,9 +33,8 @@ class File:
 def list_entries(folder: int) -> list[os.DirEntry]:
     """Return an opened folder's entries by name, without those that systems and editors leave."""
     with os.scandir(folder) as entries:
-        return sorted(
-            (entry for entry in entries if not is_junk(entry.name)), key=lambda entry: entry.name
-        )
+        wanted = [entry for entry in entries if not is_junk(entry.name)]
+    return sorted(wanted, key=lambda entry: entry.name)
 
 
 def read_files(root: Path, name: str) -> dict[str, File]:

@@ -35,9 +35,8 @@ HIGHEST_RATIO = 200
 OUTER_FOLDERS = frozenset({"submitted", "submissions"})
 UTF8_FLAG = 0x800  # marks a name in UTF-8
 # zipfile raises these if an archive is damaged.
-DAMAGED_ERRORS = (
-    zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError,
-)  # fmt: skip
+FORMAT_ERRORS = zipfile.BadZipFile, zlib.error, struct.error
+DAMAGED_ERRORS = *FORMAT_ERRORS, EOFError, OSError, ValueError, RuntimeError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +92,7 @@ def unpack_archive(
             owned.setdefault(entry.student, []).append(entry)
         for student, entries in sorted(owned.items()):
             if why := finder.find_doubt(student, entries):
-                reports |= {entry.info: _skip_entry(entry, why) for entry in entries}
+                reports |= {entry.info: _report_entry(entry, why) for entry in entries}
             else:
                 reports |= _write_student_files(packed, course, student, assignment, entries)
         return [reports[info] for info in infos]
@@ -207,9 +206,9 @@ def _check_for_bombs(archive, infos):
     if len(infos) > MOST_ENTRIES:
         counts = {"count": len(infos), "most": MOST_ENTRIES}
         raise ValueError(sentence("archives.many_entries", path=archive, **counts))
-    size, whole = archive.stat().st_size, sum(info.file_size for info in infos)
-    if whole > bounded_files.MEGABYTE and whole > HIGHEST_RATIO * size:
-        raise ValueError(sentence("archives.bomb", path=archive, times=whole / size))
+    packed, unpacked = archive.stat().st_size, sum(info.file_size for info in infos)
+    if unpacked > max(bounded_files.MEGABYTE, HIGHEST_RATIO * packed):
+        raise ValueError(sentence("archives.bomb", path=archive, times=unpacked / packed))
 
 
 def _split_path(info):
@@ -236,49 +235,41 @@ def _split_path(info):
     return parts
 
 
-def _write_student_files(
-    archive, course, student, assignment, entries
-) -> dict[zipfile.ZipInfo, UnpackedEntry]:
-    reports, files, by_path = {}, {}, {entry.path: entry for entry in entries}
-    for entry in entries:
-        if by_path[entry.path] is not entry:
-            reports[entry.info] = _skip_entry(entry, sentence("archives.twice"))
+def _write_student_files(archive, course, student, assignment, entries):
+    """Write one student's files, and return the report on each entry, by its ZipInfo."""
+    files, by_path = {}, {entry.path: entry for entry in entries}
+    repeated = [entry for entry in entries if by_path[entry.path] is not entry]
+    reports = {entry.info: _report_entry(entry, sentence("archives.twice")) for entry in repeated}
     for path, entry in sorted(by_path.items()):
         try:
             if any(str(above) in files for above in PurePosixPath(path).parents):
                 raise _SkippedError(sentence("archives.file_and_folder"))
             files[path] = _read_entry(archive, entry.info, files)
         except _SkippedError as error:
-            reports[entry.info] = _skip_entry(entry, str(error))
+            reports[entry.info] = _report_entry(entry, str(error))
     if not files:
         return reports
     target = course.submitted / student / assignment
     renamed = _rename_notebook(files, assignment)
-    placed, why = _replace_folder(
-        course, target, {renamed.get(p, p): data for p, data in files.items()}
-    )
+    contents = {renamed.get(path, path): data for path, data in files.items()}
+    is_placed, remark = _replace_folder(course, target, contents)
     for path in files:
         entry = by_path[path]
-        to = f"{student}/{assignment}/{renamed.get(path, path)}" if placed else ""
-        remarks = "; ".join(filter(None, (entry.remark, why)))
-        reports[entry.info] = UnpackedEntry(
-            entry=escape_text(entry.info.filename), student=student, to=to, why=remarks
-        )
+        to = f"{student}/{assignment}/{renamed.get(path, path)}" if is_placed else ""
+        remarks = "; ".join(filter(None, (entry.remark, remark)))
+        reports[entry.info] = _report_entry(entry, remarks, to)
     return reports
 
 
 def _read_entry(archive, info, files):
     size = info.file_size
     if size > bounded_files.LARGEST_FILE:
-        raise _SkippedError(
-            sentence("archives.large", most=bounded_files.LARGEST_FILE // bounded_files.MEGABYTE)
-        )
+        most = bounded_files.LARGEST_FILE // bounded_files.MEGABYTE
+        raise _SkippedError(sentence("archives.large", most=most))
     if size > bounded_files.MEGABYTE and size > HIGHEST_RATIO * info.compress_size:
         raise _SkippedError(sentence("archives.entry_bomb"))
-    if (
-        len(files) >= bounded_files.MOST_FILES
-        or size + sum(map(len, files.values())) > bounded_files.LARGEST_FOLDER
-    ):
+    total = size + sum(map(len, files.values()))
+    if len(files) >= bounded_files.MOST_FILES or total > bounded_files.LARGEST_FOLDER:
         raise _SkippedError(sentence("archives.too_much"))
     try:
         with archive.open(info) as file:
@@ -293,13 +284,10 @@ def _read_entry(archive, info, files):
 def _rename_notebook(files, assignment):
     """Return the new name of the set's only notebook: plain nbgrader needs the set's name."""
     notebooks = [path for path in files if names.is_notebook(path)]
-    if (
-        len(notebooks) == 1
-        and "/" not in notebooks[0]
-        and names.find_set(notebooks[0], [assignment])
-    ):
-        return {notebooks[0]: f"{assignment}{names.NOTEBOOK}"}
-    return {}
+    if len(notebooks) != 1 or "/" in notebooks[0]:
+        return {}
+    is_of_set = names.find_set(notebooks[0], [assignment])
+    return {notebooks[0]: f"{assignment}{names.NOTEBOOK}"} if is_of_set else {}
 
 
 def _replace_folder(course, target, files):
@@ -308,15 +296,13 @@ def _replace_folder(course, target, files):
     If it is killed, either the old or the new version is complete, and neither is lost.
     """
     student_set = Path(target.parent.name, target.name)
-    kept, work = (
-        course.grading / "earlier" / student_set,
-        course.grading / "unpacking" / student_set,
-    )
-    _finish_interrupted(work, kept)
+    earlier = course.grading / "earlier" / student_set
+    work = course.grading / "unpacking" / student_set
+    _finish_interrupted(work, earlier)
     exists = os.path.lexists(target)
     if exists and _has_files(target, files):
         return True, sentence("archives.there_already")
-    if exists and any(_has_files(version, files) for version in _list_versions(kept)):
+    if exists and any(_has_files(version, files) for version in _list_versions(earlier)):
         return False, sentence("archives.replaced_before")
     shared = course.shared
     try:
@@ -324,53 +310,54 @@ def _replace_folder(course, target, files):
         with safe_files.open_below(*new_folder, make=True, shared=shared) as new:
             safe_files.write_files(new, files, 0o664 if shared else 0o644, shared=shared)
     except OSError:
-        _finish_interrupted(work, kept)
+        _finish_interrupted(work, earlier)
         raise
     remark = ""
     if exists:
-        version = _swap_in(work / "new", target, kept)
+        version = _swap_in(work / "new", target, earlier)
         remark = sentence("archives.moved", folder=version.relative_to(course.root))
     else:
         for folder in (target.parent.parent, target.parent):
             folder.mkdir(parents=True, exist_ok=True)
             course.open_to_group(folder)
         shutil.move(work / "new", target)
-    _finish_interrupted(work, kept)
+    _finish_interrupted(work, earlier)
     return True, remark
 
 
-def _swap_in(new, target, kept):
+def _swap_in(new, target, earlier):
     # The name is the new folder's inode number. After the swap, the folder of that name has another
     # inode, by which _finish_interrupted recognises the old version.
     numbered = new.rename(new.with_name(str(new.stat().st_ino)))
     try:
         safe_files.swap_folders(numbered, target)
     except OSError:  # such as on another disk
-        version = _store_version(target, kept)
+        version = _store_version(target, earlier)
         shutil.move(numbered, target)
         return version
-    return _store_version(numbered, kept)
+    return _store_version(numbered, earlier)
 
 
-def _finish_interrupted(work, kept):
+def _finish_interrupted(work, earlier):
     """Delete an interrupted unpacking's unfinished files, and keep the version it replaced."""
     work.mkdir(parents=True, exist_ok=True)  # so that removedirs finds it
     for leftover in list(work.iterdir()):
         if leftover.name in ("new", str(leftover.lstat().st_ino)):
             shutil.rmtree(leftover)
         else:
-            _store_version(leftover, kept)
+            _store_version(leftover, earlier)
     os.removedirs(work)
 
 
-def _list_versions(kept):
-    versions = [path for path in kept.iterdir() if path.name.isdigit()] if kept.is_dir() else []
+def _list_versions(earlier):
+    versions = [path for path in earlier.glob("*") if path.name.isdigit()]
     return sorted(versions, key=lambda path: int(path.name))
 
 
-def _store_version(folder, kept):
-    version = kept / str(max((int(path.name) for path in _list_versions(kept)), default=0) + 1)
-    kept.mkdir(parents=True, exist_ok=True)
+def _store_version(folder, earlier):
+    numbers = [int(path.name) for path in _list_versions(earlier)]
+    version = earlier / str(max(numbers, default=0) + 1)
+    earlier.mkdir(parents=True, exist_ok=True)
     shutil.move(folder, version)
     return version
 
@@ -384,5 +371,6 @@ def _has_files(folder, files):
     return {path: file.data for path, file in current.items()} == files
 
 
-def _skip_entry(entry, why):
-    return UnpackedEntry(entry=escape_text(entry.info.filename), student=entry.student, why=why)
+def _report_entry(entry, why, to=""):
+    name = escape_text(entry.info.filename)
+    return UnpackedEntry(entry=name, student=entry.student, to=to, why=why)

@@ -111,7 +111,7 @@ def normalise_name(text: str) -> str:
     'zoé lee'
     """
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    visible = "".join(sign for sign in text if _unicode_category(sign) != "Cf")
+    visible = "".join(sign for sign in text if unicodedata.category(sign) != "Cf")
     return " ".join(filter(None, visible.split(" ")))
 
 
@@ -121,9 +121,8 @@ def split_name(name: str) -> list[str]:
     >>> split_name("O'Brien-Łukasiewicz, Ada")
     ['o', 'brien', 'łukasiewicz', 'ada']
     """
-    return "".join(
-        sign if _unicode_category(sign)[0] in "LMN" else " " for sign in normalise_name(name)
-    ).split()
+    signs = normalise_name(name)
+    return "".join(s if unicodedata.category(s)[0] in "LMN" else " " for s in signs).split()
 
 
 def find_set(name: str, sets: Sequence[str]) -> str | None:
@@ -140,12 +139,12 @@ def find_set(name: str, sets: Sequence[str]) -> str | None:
             return part
         sender = read_sender(part)
         words = _split_words(_strip_suffixes(sender.file_name if sender else part))
-        fits = {name: own for name in sets if _has_in_row(words, own := _split_words(name))}
+        fits = {name: row for name in sets if _has_in_row(words, row := _split_words(name))}
         # "ps1-extra" contains "ps1", too: the longest name counts.
         longest = [
             name
-            for name, own in fits.items()
-            if not any(_has_in_row(more, own) for more in fits.values() if more != own)
+            for name, row in fits.items()
+            if not any(_has_in_row(more, row) for more in fits.values() if more != row)
         ]
         if fits:
             return longest[0] if len(longest) == 1 else None
@@ -181,10 +180,8 @@ def find_signed_id(name: str, assignment: str) -> str:
     >>> find_signed_id("ps1-4711 (2).ipynb", "ps1"), find_signed_id("ps1_4711.ipynb", "ps1")
     ('4711', '')
     """
-    ending = re.escape(NOTEBOOK)
-    match = re.fullmatch(
-        rf"{re.escape(assignment)}-(.+?)(?: ?\(\d+\))?{ending}", name, re.IGNORECASE
-    )
+    pattern = rf"{re.escape(assignment)}-(.+?)(?: ?\(\d+\))?{re.escape(NOTEBOOK)}"
+    match = re.fullmatch(pattern, name, re.IGNORECASE)
     return match[1] if match else ""
 
 
@@ -225,18 +222,15 @@ def find_id_fault(name: str) -> str:
 
 def find_file_name_fault(name: str) -> str:
     """Return why a file or folder of this name is not accepted, or ""."""
-    if any(_unicode_category(sign) == "Cs" for sign in name):
+    if any(unicodedata.category(sign) == "Cs" for sign in name):
         return sentence("intake.not_utf8")
-    if any(_unicode_category(sign) == "Cc" for sign in name):
+    if any(unicodedata.category(sign) == "Cc" for sign in name):
         return sentence("intake.control")
     if len(name.encode()) > 255:  # the limit of file systems
         return sentence("intake.long_file_name")
     if "/" in name or name in ("", ".", ".."):
         return sentence("intake.no_name")
     return ""
-
-
-_unicode_category = unicodedata.category
 
 
 def _strip_suffixes(name):

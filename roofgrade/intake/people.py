@@ -103,22 +103,19 @@ class People:
         known_number = self._entries[student].lms_user_id
         if sender.is_user_number and known_number:
             other = {"student": self.format_student(student), "known": escape_text(known_number)}
-            raise UnclearOwnerError(
-                sentence("people.other_number", **_sender_fields(sender, place), **other)
-            )
+            fields = _sender_fields(sender, place) | other
+            raise UnclearOwnerError(sentence("people.other_number", **fields))
         return student, ""
 
     def _find_numbered(self, sender, named, numbered, place):
         fields = _sender_fields(sender, place) | {"numbered": self._format_students(numbered)}
         if named.isdisjoint(numbered) and named:
-            raise UnclearOwnerError(
-                sentence("people.two_by", **fields, named=self._format_students(named))
-            )
+            fields["named"] = self._format_students(named)
+            raise UnclearOwnerError(sentence("people.two_by", **fields))
         if not named and not self._is_name_alike(sender.full_name, numbered):
             raise UnclearOwnerError(sentence("people.other_name", **fields))
-        student = self._require_one(
-            named & numbered or numbered, sender.full_name or sender.number, place
-        )
+        ids = named & numbered or numbered
+        student = self._require_one(ids, sender.full_name or sender.number, place)
         remark = sentence("people.by_number", **fields) if sender.full_name and not named else ""
         return student, remark
 
@@ -133,9 +130,8 @@ class People:
         if not ids:
             raise UnclearOwnerError(sentence("people.nobody", **fields))
         if len(ids) > 1:
-            raise UnclearOwnerError(
-                sentence("people.two", **fields, students=self._format_students(ids))
-            )
+            fields["students"] = self._format_students(ids)
+            raise UnclearOwnerError(sentence("people.two", **fields))
         return next(iter(ids))
 
     def _find_named(self, name):

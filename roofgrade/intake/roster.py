@@ -5,7 +5,7 @@ gradebook exports (docs.moodle.org, "Participants" and "Grade export"), and thos
 gradebook export (Canvas Instructor Guide, "How do I export grades in the Gradebook?").
 """
 
-from dataclasses import replace
+from dataclasses import fields, replace
 
 from nbgrader.api import Gradebook
 
@@ -40,21 +40,17 @@ def import_roster(course, path):
             known = ids.find(entry.id)
             if len(known) == 1:
                 entries[index] = entry = replace(entry, id=known.pop())
-            fields = {name: value for name, value in vars(entry).items() if value and name != "id"}
-            gradebook.update_or_create_student(entry.id, **fields)
+            details = {name: value for name, value in vars(entry).items() if value and name != "id"}
+            gradebook.update_or_create_student(entry.id, **details)
     return entries
 
 
 def load_people(course):
     """Return the gradebook's students as People; None if it knows only their ids."""
+    names = [field.name for field in fields(RosterEntry)]
     with Gradebook(course.db_url) as gradebook:
-        entries = [
-            RosterEntry(
-                student.id, student.first_name, student.last_name, student.email,
-                student.lms_user_id,
-            )
-            for student in gradebook.students
-        ]  # fmt: skip
+        rows = [[getattr(student, name) for name in names] for student in gradebook.students]
+    entries = [RosterEntry(*row) for row in rows]
     has_details = any(entry.name or entry.email or entry.lms_user_id for entry in entries)
     return People(entries) if has_details else None
 
@@ -91,12 +87,12 @@ def read_roster(path):
         if not entry.id:
             cells = ", ".join(filter(None, row))
             raise ValueError(sentence("roster.no_id", path=path, line=line, row=cells))
-        fields = {"path": path, "line": line, "student": escape_text(entry.id)}
+        place = {"path": path, "line": line, "student": escape_text(entry.id)}
         if fault := find_id_fault(entry.id):
-            raise ValueError(sentence("roster.bad_id", **fields, why=fault))
+            raise ValueError(sentence("roster.bad_id", **place, why=fault))
         if known := ids.find(entry.id):
             key = "roster.twice" if entry.id in known else "roster.alike"
-            raise ValueError(sentence(key, **fields, other=escape_text(known.pop())))
+            raise ValueError(sentence(key, **place, other=escape_text(known.pop())))
         ids.add(entry.id)
         entries[entry.id] = entry
     return list(entries.values())
@@ -124,7 +120,5 @@ def _make_entry(cells):
         if not comma:
             first, _, last = both_names.rpartition(" ")
         cells |= {"first_name": first.strip(), "last_name": last.strip()}
-    cells |= {"id": make_id(cells["id"])}
-    return RosterEntry(
-        **{name: value or None for name, value in cells.items()} | {"id": cells["id"]}
-    )
+    student = make_id(cells.pop("id"))
+    return RosterEntry(student, **{name: value or None for name, value in cells.items()})

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-import nbformat
-from nbformat import NotebookNode
 from nbgrader.utils import parse_utc
 
 from roofgrade.common.errors import MachineryError, RefusedError
@@ -25,7 +23,7 @@ from roofgrade.course import Course
 from roofgrade.intake import names
 from roofgrade.intake.bounded_files import File, list_entries, read_files
 from roofgrade.intake.people import StudentIds, make_id
-from roofgrade.restore.restored_notebook import find_added_answers, restore_notebook
+from roofgrade.restore.restored_notebook import find_added_answers, read_release, restore_notebook
 
 ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 
@@ -93,7 +91,8 @@ def list_folders(course: Course, assignment: str, students: Iterable[str] = ()) 
         with open_below(course.submitted) as root:
             # Folders go first: a student's folder sets the spelling for files outside it.
             ordered = sorted(list_entries(root), key=lambda e: not e.is_dir(follow_symlinks=False))
-            candidates = [found for entry in ordered for found in scan.scan_entry(root, entry)]
+            scans = [scan.scan_entry(root, entry) for entry in ordered]
+            candidates = [*itertools.chain.from_iterable(scans)]
     except OSError as error:
         message = sentence("intake.unreadable", name=course.submitted, reason=error.strerror)
         raise ValueError(message) from error
@@ -125,11 +124,10 @@ def read_submission(folder: Folder) -> Submission:
     if linked := [path for path, file in files.items() if file.is_hard_linked]:
         file_names = ", ".join(map(escape_text, linked))
         remarks = (*remarks, sentence("intake.hard_link", names=file_names))
+    others = {path: file.data for path, file in files.items() if path not in notebooks}
     return Submission(
         notebook=of_set[chosen].data,
-        files=_paths_from_notebook(
-            chosen, {path: f.data for path, f in files.items() if path not in notebooks}
-        ),
+        files=_paths_from_notebook(chosen, others),
         submitted=submitted,
         remarks=(*folder.remarks, *remarks, *([remark] if remark else [])),
         review_reason=review_reason,
@@ -161,18 +159,15 @@ class _FolderScan:
             yield self._make_candidate("", entry, state=WAITING, why=why)
 
     def _scan_loose_notebook(self, entry):
-        found_set, author = (
-            self._find_set(entry.name),
-            names.find_signed_id(entry.name, self.assignment),
-        )
+        notebook_set = self._find_set(entry.name)
+        author = names.find_signed_id(entry.name, self.assignment)
         author = author if self.ids.find(author) else names.find_author(entry.name, self.assignment)
-        if found_set is None:
-            yield self._make_candidate("", entry, state=WAITING, why=sentence("intake.unknown"))
-        elif found_set == self.assignment and not author:
-            yield self._make_candidate(
-                "", entry, state=WAITING, why=sentence("intake.whose", place=self.place)
-            )
-        elif found_set == self.assignment:
+        make_waiting = functools.partial(self._make_candidate, "", entry, state=WAITING)
+        if notebook_set is None:
+            yield make_waiting(why=sentence("intake.unknown"))
+        elif notebook_set == self.assignment and not author:
+            yield make_waiting(why=sentence("intake.whose", place=self.place))
+        elif notebook_set == self.assignment:
             student, fault = self._find_student(author)
             fields = {"state": WAITING, "why": fault} if fault else {"student": student}
             yield self._make_candidate("", entry, **fields, remarks=(sentence("intake.outside"),))
@@ -192,23 +187,18 @@ class _FolderScan:
         if fault:
             yield self._make_candidate("", entry, state=WAITING, why=fault)
             return
-        make_whole = functools.partial(
-            self._make_candidate, "", entry, student=student, state=WAITING
-        )
+        make = functools.partial(self._make_candidate, "", entry, student=student, state=WAITING)
         try:
             with open_below(root, entry.name) as opened:
                 entries = list_entries(opened)
                 scans = (self._scan_in_student(opened, entry, student, inner) for inner in entries)
                 candidates = list(itertools.chain.from_iterable(scans))
         except OSError as error:
-            yield make_whole(why=sentence("intake.cannot_be_read", reason=error.strerror))
+            yield make(why=sentence("intake.cannot_be_read", reason=error.strerror))
             return
         files = [inner.name for inner in entries if inner.is_file(follow_symlinks=False)]
-        strays = [
-            name
-            for name in files
-            if not (names.is_notebook(name) or names.find_set(name, self.sets))
-        ]
+        others = [name for name in files if not names.is_notebook(name)]
+        strays = [name for name in others if not names.find_set(name, self.sets)]
         file_names = ", ".join(map(escape_text, strays[:5]))
         remarks = [sentence("intake.beside", names=file_names)] if strays else []
         if entry.name != student:
@@ -216,18 +206,18 @@ class _FolderScan:
         yield from (candidate.with_remarks(remarks) for candidate in candidates)
         if not candidates and (strays or not entries):
             key = "intake.strays" if strays else "intake.empty"
-            yield make_whole(why=sentence(key, assignment=self.assignment, names=file_names))
+            yield make(why=sentence(key, assignment=self.assignment, names=file_names))
 
     def _scan_in_student(self, opened, parent, student, entry):
         exact = (parent.name, entry.name) == (student, self.assignment)
-        found_set = names.find_set(entry.name, self.sets)
-        if found_set not in (None, self.assignment):
+        named_set = names.find_set(entry.name, self.sets)
+        if named_set not in (None, self.assignment):
             return
         make = functools.partial(self._make_candidate, parent.name, entry, student=student)
         if fault := names.find_file_name_fault(entry.name):
             yield make(state=WAITING, why=fault)
         elif entry.is_dir(follow_symlinks=False):
-            yield from self._scan_folder(opened, parent, entry, exact, found_set, make)
+            yield from self._scan_folder(opened, parent, entry, exact, named_set, make)
         elif not entry.is_file(follow_symlinks=False):
             yield make(state=REFUSED, why=_word_not_regular(entry), exact=exact)
         elif names.is_notebook(entry.name):
@@ -236,16 +226,16 @@ class _FolderScan:
                 yield make(remarks=(sentence("intake.outside"),))
             elif by_content is None:
                 yield make(state=WAITING, why=sentence("intake.unknown"))
-        elif found_set:
+        elif named_set:
             key = "intake.archive" if _is_archive(entry) else "intake.other_file"
             yield make(state=WAITING, why=sentence(key))
 
-    def _scan_folder(self, opened, parent, entry, exact, named_for_set, make):
+    def _scan_folder(self, opened, parent, entry, exact, named_set, make):
         with open_below(opened, entry.name) as folder:
             empty = not list_entries(folder)
         if empty:
             yield make(state=WAITING, why=sentence("intake.nothing_in_it"), exact=exact)
-        elif named_for_set:
+        elif named_set:
             called = sentence("intake.folder_called", name=entry.name)
             yield make(exact=exact, remarks=() if entry.name == self.assignment else (called,))
         else:
@@ -270,8 +260,8 @@ class _FolderScan:
 
     def _find_set(self, name):
         file_name = PurePosixPath(name).name
-        if (found_set := names.find_set(file_name, self.sets)) or not names.is_notebook(file_name):
-            return found_set
+        if (named_set := names.find_set(file_name, self.sets)) or not names.is_notebook(file_name):
+            return named_set
         try:
             [file] = read_files(self.root, name).values()
         except (RefusedError, MachineryError):
@@ -300,10 +290,8 @@ class _FolderScan:
 
 
 def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
-    eligible = [
-        candidate for candidate in candidates if not candidate.folder.state or candidate.exact
-    ]
-    first = max(eligible, key=lambda candidate: (candidate.exact, candidate.changed), default=None)
+    eligible = [entry for entry in candidates if not entry.folder.state or entry.exact]
+    first = max(eligible, key=lambda entry: (entry.exact, entry.changed), default=None)
     for candidate in candidates:
         if candidate in eligible and candidate is not first:
             why = sentence("intake.another_counts", name=escape_text(first.folder.name))
@@ -315,9 +303,8 @@ def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
 def _choose_notebook(notebooks: dict[str, File], folder: Folder):
     """Return which notebook is graded, remarks, and why a person has to look, or ""."""
     exact = f"{folder.assignment}{names.NOTEBOOK}"
-    order = sorted(
-        notebooks, key=lambda path: (path == exact, notebooks[path].changed), reverse=True
-    )
+    newest_first = sorted(notebooks, key=lambda path: notebooks[path].changed, reverse=True)
+    order = sorted(newest_first, key=lambda path: path != exact)
     if len(order) == 1:
         return order[0], _remark_on_name(order[0], exact), ""
     works = {path: _read_work(notebooks[path].data, folder) for path in order}
@@ -356,15 +343,13 @@ def _remark_on_name(path, exact):
 
 
 def _read_work(raw, folder):
-    release = _read_release(folder.release_path, folder.release_path.stat().st_mtime_ns)
+    release = read_release(folder.release_path)
     try:
-        return call_in_fork(_find_added, raw, release)
+        return call_in_fork(
+            lambda: find_added_answers(restore_notebook(raw, release).notebook, release)
+        )
     except (RefusedError, LimitExceededError):
         return None
-
-
-def _find_added(raw, release):
-    return find_added_answers(restore_notebook(raw, release).notebook, release)
 
 
 def _is_of_set(path, data, folder):
@@ -376,19 +361,7 @@ def _is_of_set(path, data, folder):
 
 
 def _count_cell_ids(data, release):
-    ids = _read_cell_ids(release, release.stat().st_mtime_ns)
-    return sum(cell_id in data for cell_id in ids)
-
-
-@functools.lru_cache(maxsize=32)
-def _read_cell_ids(release, changed):
-    return [f'"{cell.id}"'.encode() for cell in _read_release(release, changed).cells]
-
-
-@functools.lru_cache(maxsize=32)
-def _read_release(path: Path, changed: int) -> NotebookNode:
-    """Read a release, and again whenever its modification time changes."""
-    return nbformat.read(path, as_version=4)
+    return sum(f'"{cell.id}"'.encode() in data for cell in read_release(release).cells)
 
 
 def _read_timestamp(timestamp):

@@ -47,9 +47,8 @@ def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
     if isinstance(question, Puzzle) and replies:
         verdict = judge_quietly(_judge_programs, question, replies, seed)
     else:
-        replay = reply_values.ReplayedFunction(
-            replies, [reply_values.to_one_line(name, 80) for name in names[:20]]
-        )
+        names = [reply_values.to_one_line(name, 80) for name in names[:20]]
+        replay = reply_values.ReplayedFunction(replies, names)
         answer = reply_values.read_value(reply.get("value"), replay)
         if other := find_other_author(check, reply, student):
             return Verdict(0, sentence("judge.not_you", said=other, student=student), "wrong")
@@ -62,11 +61,10 @@ def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
 
 
 def _judge_programs(question, programs, seed):
-    drawn = question.with_cases(seed)
     public = len(question.cases)
-    return lower_verdict(
-        question.judge_programs(programs[:public]), drawn.judge_programs(programs[public:])
-    )
+    verdict = question.judge_programs(programs[:public])
+    drawn_verdict = question.with_cases(seed).judge_programs(programs[public:])
+    return lower_verdict(verdict, drawn_verdict)
 
 
 def format_value(question, reply) -> str:

@@ -2,6 +2,7 @@
 
 import functools
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 
 import nbformat
@@ -54,7 +55,7 @@ def read_release(release_json: str):
     """
     notebook = nbformat.reads(release_json, as_version=4)
     for cell in notebook.cells:
-        if is_check(cell):
+        if cell_roles.is_check(cell):
             check = probes.read_check(cell.source)
             question = find_question(check.question)
             if check.me:
@@ -66,15 +67,19 @@ def read_release(release_json: str):
     return notebook
 
 
-def is_check(cell):
-    """Return whether a cell is graded and not for the student to fill in."""
-    return cell_roles.is_grade(cell) and not cell_roles.is_solution(cell)
-
-
 def make_check_output(grade, count):
     """Return a check's output: nbgrader reads the points in it, the student the message."""
     data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
     return outputs.make_result(data, count)
+
+
+def replace_check_outputs(notebook_json: str, grades: Mapping[str, Grade]) -> str:
+    """Return a graded notebook with the outputs of the checks in ``grades``, by grade id."""
+    notebook = nbformat.reads(notebook_json, as_version=4)
+    for cell in notebook.cells:
+        if (name := cell_roles.read_grade_id(cell)) in grades:
+            cell.outputs = [make_check_output(grades[name], cell.execution_count)]
+    return outputs.format_notebook(notebook)
 
 
 class _Marking:
@@ -91,14 +96,13 @@ class _Marking:
         cells = [cell for cell in self._restored.notebook.cells if cell.cell_type == "code"]
         with box.open(self._task.files, self._task.notebook_seconds) as child:
             for cell in cells:
-                if is_check(cell):
+                if cell_roles.is_check(cell):
                     self._judge_check(child, cell, cell.source)
                     self._judge_edited_check(child, cell)
                 elif cell.source.strip():
                     self._run_cell(child, cell)
-            for cell in cells:
-                if is_check(cell):
-                    self._judge_again(child, cell)
+            for cell in filter(cell_roles.is_check, cells):
+                self._judge_again(child, cell)
         for cell in cells:
             self._show_progress(cell)
 

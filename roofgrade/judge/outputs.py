@@ -5,6 +5,7 @@ import re
 
 from nbformat import NotebookNode, from_dict
 
+from roofgrade.common.cell_roles import is_grade
 from roofgrade.common.sentences import replace_surrogates, sentence
 
 # The most characters of one piece of data, and of a notebook's outputs together.
@@ -100,8 +101,8 @@ def bound_text(text, most=LONGEST):
 def format_notebook(notebook) -> str:
     """Return the notebook as JSON. If that is too long, only graded cells keep their outputs."""
     # The size is added up before writing, since thousands of displays may share one large text.
-    shown = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    if sum(map(_count_characters, shown)) > LONGEST_NOTEBOOK:
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    if sum(map(_count_characters, outputs)) > LONGEST_NOTEBOOK:
         _drop_outputs(notebook)
     text = json.dumps(notebook, ensure_ascii=False)
     if len(text) > LONGEST_NOTEBOOK:
@@ -134,8 +135,7 @@ def _shorten_traceback(lines):
 
 def _drop_outputs(notebook):
     for cell in notebook.cells:
-        graded = cell.metadata.get("nbgrader", {}).get("grade")
-        if cell.cell_type == "code" and cell.outputs and not graded:
+        if cell.cell_type == "code" and cell.outputs and not is_grade(cell):
             cell.outputs = [make_stream(f"{sentence('judge.dropped')}\n")]
 
 

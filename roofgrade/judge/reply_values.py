@@ -55,9 +55,8 @@ class ReplayedFunction:
         self._next = 0
         proper = all(name.isidentifier() for name in names) and len(set(names)) == len(names)
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        self.__signature__ = inspect.Signature(
-            [inspect.Parameter(name, kind) for name in names if proper]
-        )
+        parameters = [inspect.Parameter(name, kind) for name in names if proper]
+        self.__signature__ = inspect.Signature(parameters)
 
     def __call__(self, *arguments):
         # The sandbox has already retried failed calls with arrays, so a retry is the same call.
@@ -117,8 +116,8 @@ def _read_value(reply, replay, depth):
         case "bytes", _:
             return b""
         case (("int" | "integer"), str()) if re.fullmatch(rf"-?\d{{1,{MOST_DIGITS}}}", value):
-            whole = int(value)
-            return np.int64(whole) if kind == "integer" and abs(whole) < 1 << 63 else whole
+            number = int(value)
+            return np.int64(number) if kind == "integer" and abs(number) < 1 << 63 else number
         case "num", int() | float():
             return float(value)
         case (("float16" | "float32"), int() | float()):

@@ -9,8 +9,6 @@ import contextlib
 from collections.abc import Iterable
 from dataclasses import replace
 
-import nbformat
-
 from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
 from roofcheck.tables.variants import is_nobody, normalise_id
@@ -18,14 +16,13 @@ from roofgrade.common.errors import ProcessEndedError
 from roofgrade.common.results import WAITING, Answer, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.judge import reply_values
-from roofgrade.judge.marking import make_check_output
-from roofgrade.judge.outputs import format_notebook
+from roofgrade.judge.marking import replace_check_outputs
 
 
 def find_claims(result: Result) -> set[str]:
     """Return the normalised ids that a submission names as its author."""
     claims = set()
-    for answer in _own_answers(result).values():
+    for answer in _individual_answers(result).values():
         reply = (answer.reply or {}).get("me")
         if reply_values.read_kind(reply) not in ("str", "int"):
             continue
@@ -58,25 +55,23 @@ def withhold_shared(result: Result) -> Result:
     The answer then waits for a person, who sees the names of the others. The student's page names
     nobody.
     """
-    own = _own_answers(result)
-    if not (result.alike and own):
+    individual = _individual_answers(result)
+    if not (result.alike and individual):
         return result
     others = sentence("people.and").join(map(escape_text, result.alike))
-    reasons = [result.reason]
-    reasons += [sentence("judge.alike", question=a.question, others=others) for a in own.values()]
+    questions = [answer.question for answer in individual.values()]
+    reasons = [sentence("judge.alike", question=name, others=others) for name in questions]
     answers = result.answers
     # A student who claims somebody else's id has no points to withhold.
     if normalise_id(result.student) in find_claims(result):
-        loss = {
-            "credit": 0.0,
-            "state": "wrong",
-            "message": sentence("judge.shared_me"),
-            "slips": (),
-        }
-        answers = answers | {name: replace(answer, **loss) for name, answer in own.items()}
+        message = sentence("judge.shared_me")
+        for name, answer in individual.items():
+            lost = replace(answer, credit=0.0, state="wrong", message=message, slips=())
+            answers = answers | {name: lost}
     return replace(
-        result, state=WAITING, reason="; ".join(filter(None, reasons)), answers=answers,
-        flagged=tuple(dict.fromkeys((*result.flagged, *own))),
+        result, state=WAITING, answers=answers,
+        reason="; ".join(filter(None, [result.reason, *reasons])),
+        flagged=tuple(dict.fromkeys((*result.flagged, *individual))),
         notebook=_update_notebook(result, answers),
     )  # fmt: skip
 
@@ -86,18 +81,16 @@ def has_own_figures(answer: Answer) -> bool:
     return bool(answer.asked.get("me"))
 
 
-def _own_answers(result):
+def _individual_answers(result):
     return {name: answer for name, answer in result.answers.items() if has_own_figures(answer)}
 
 
 def _update_notebook(result, answers):
-    changed = {name for name, answer in answers.items() if answer != result.answers[name]}
-    if not (changed and result.notebook):
+    grades = {
+        name: Grade(Verdict(0, answer.message, "wrong"), answer.points)
+        for name, answer in answers.items()
+        if answer != result.answers[name]
+    }
+    if not (grades and result.notebook):
         return result.notebook
-    notebook = nbformat.reads(result.notebook, as_version=4)
-    for cell in notebook.cells:
-        if (name := cell.metadata.get("nbgrader", {}).get("grade_id")) in changed:
-            verdict = Verdict(0, answers[name].message, "wrong")
-            grade = Grade(verdict, answers[name].points)
-            cell.outputs = [make_check_output(grade, cell.execution_count)]
-    return format_notebook(notebook)
+    return replace_check_outputs(result.notebook, grades)

@@ -72,19 +72,17 @@ def write_pages(course, assignment, students=None):
     results = read_counting_results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
     with Gradebook(course.db_url) as gradebook:
-        pages = [
-            _write_page(course, assignment, standing, gradebook, exporter, results.get(name))
-            for name, standing in query_standings(gradebook, assignment, results).items()
-            if (students is None or name in students)
-            and (
-                standing.state in (REFUSED, WAITING)
-                or _notebook_path(course, assignment, name).is_file()
-            )
-        ]
+        pages = []
+        for name, standing in query_standings(gradebook, assignment, results).items():
+            has_notebook = _notebook_path(course, assignment, name).is_file()
+            has_work = has_notebook or standing.state in (REFUSED, WAITING)
+            if has_work and (students is None or name in students):
+                result = results.get(name)
+                page = _write_page(course, assignment, standing, gradebook, exporter, result)
+                pages.append(page)
     if students and (missing := sorted(set(students) - {page.student for page in pages})):
-        raise ValueError(
-            sentence("feedback.nothing_of", students=", ".join(missing), assignment=assignment)
-        )
+        students = ", ".join(missing)
+        raise ValueError(sentence("feedback.nothing_of", students=students, assignment=assignment))
     return pages
 
 
@@ -130,7 +128,7 @@ def _page_content(course, assignment, standing, gradebook, result):
     readable = standing.state != REFUSED and notebook.is_file()
     nb = nbformat.read(notebook, as_version=4) if readable else nbformat.v4.new_notebook()
     names = {"student": standing.student, "assignment": assignment, "notebook": assignment}
-    data = {"gradebook": gradebook, "standing": standing, "course": course, "kept": result}
+    data = {"gradebook": gradebook, "standing": standing, "course": course, "result": result}
     return nb, {"nbgrader": names | data}
 
 
@@ -150,9 +148,8 @@ def _notebook_path(course, assignment, student):
 def _write_file(course, path, content):
     course.feedback.mkdir(exist_ok=True)
     *folders, name = path.relative_to(course.open_to_group(course.feedback)).parts
-    with safe_files.open_below(
-        course.feedback, *folders, make=True, shared=course.shared
-    ) as folder:
+    place = course.feedback, *folders
+    with safe_files.open_below(*place, make=True, shared=course.shared) as folder:
         safe_files.write(folder, name, content, 0o644, durable=False)
 
 
@@ -204,7 +201,7 @@ class FeedbackExporter(Exporter):
                 del cell.metadata["nbgrader"]  # not a cell of this course
         if "course" not in context:
             course = context["course"] = _find_course(resources["metadata"]["path"])
-            context["kept"] = self._read_results(course, assignment).get(student)
+            context["result"] = self._read_results(course, assignment).get(student)
         course, context["learning"] = context["course"], {}
         if course and are_answers_released(course, assignment):
             model_answers = read_model_answers(course, assignment)
@@ -272,7 +269,7 @@ def _collect_learning(nb, context):
     lost.
     """
     links = _find_lectures(context["course"], context["assignment"])
-    result, learning = context["kept"], {}
+    result, learning = context["result"], {}
     for cell in nb.cells:
         marks = cell.metadata.get("nbgrader", {})
         kind, name = _cell_kind(cell, marks), marks.get("grade_id")
@@ -296,7 +293,7 @@ def _find_lectures(course, assignment):
     if not (course.root / INDEX).is_file():
         return {}
     contents = Contents(course.root)
-    questions = [q for found in contents.sets if found.id == assignment for q in found.questions]
+    questions = [q for listed in contents.sets if listed.id == assignment for q in listed.questions]
     return {q.cell: page_templates.link_on_site(contents, q.lesson) for q in questions if q.lesson}
 
 

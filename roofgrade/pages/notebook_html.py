@@ -19,13 +19,8 @@ from traitlets import Bool, Float, Integer
 
 from roofgrade.common.limits import LimitExceededError, call_in_fork
 from roofgrade.common.sentences import replace_surrogates, sentence
-from roofgrade.pages.safe_markup import (
-    clean_html,
-    clean_markdown,
-    highlight_code,
-    quote_text,
-    warm_up_parsers,
-)
+from roofgrade.pages import safe_markup
+from roofgrade.pages.safe_markup import clean_html, clean_markdown, highlight_code, quote_text
 from roofgrade.pages.svg_drawings import is_simple_drawing
 
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")
@@ -61,12 +56,11 @@ class Cleaning(Preprocessor):
         These are the grader's ``reason`` and ``flagged``, and ``plain``: whether the student's
         content was too much to render. A notebook without cells never is.
         """
-        warm_up_parsers()
+        safe_markup.warm_up_parsers()
         for is_plain, cells in ((False, nb.cells), (True, nb.cells), (True, [])):
             with contextlib.suppress(LimitExceededError):
-                notebook = call_in_fork(
-                    _PageBuilder(self, is_plain).build, nb, cells, seconds=self.seconds
-                )
+                builder = _PageBuilder(self, is_plain)
+                notebook = call_in_fork(builder.build, nb, cells, seconds=self.seconds)
                 return from_dict(notebook), resources
         raise LimitExceededError
 
@@ -145,11 +139,8 @@ class _PageBuilder:
         return self._render_data(output.get("data", {}), output)
 
     def _render_data(self, formats, output):
-        data = {
-            kind: _to_text(formats[kind])
-            for kind in SHOWN_KINDS
-            if isinstance(formats.get(kind), str)
-        }
+        kinds = [kind for kind in SHOWN_KINDS if isinstance(formats.get(kind), str)]
+        data = {kind: _to_text(formats[kind]) for kind in kinds}
         for kind in ("text/html", "text/markdown", "text/latex"):
             if self._renders and kind in data:
                 render = clean_html if kind == "text/html" else clean_markdown

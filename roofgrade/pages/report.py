@@ -127,7 +127,7 @@ def make_report(course, assignment):
         where = course.grading / assignment
         raise ValueError(sentence("report.nothing_kept", assignment=assignment, folder=where))
     lessons = LessonFinder(course.root)
-    return Report(assignment, tuple(_make_row(*each, lessons) for each in answers.items()))
+    return Report(assignment, tuple(_make_row(*item, lessons) for item in answers.items()))
 
 
 def _make_row(question, answers, lessons):

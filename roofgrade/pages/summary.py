@@ -81,8 +81,8 @@ class Summary:
     @property
     def counts(self) -> dict[str, int]:
         """The number of folders in each state; together, these are all folders."""
-        found = Counter(row.state for row in self.rows)
-        return {state: found[state] for state in STATES}
+        counts = Counter(row.state for row in self.rows)
+        return {state: counts[state] for state in STATES}
 
     def sentences(self) -> list[str]:
         """Return the counts, and other remarks on the whole set, as sentences."""
@@ -162,9 +162,8 @@ def summarise(
 ) -> Summary:
     """Combine rows with each student's standing and the ``remarks`` on feedback pages."""
     rows = sorted(rows, key=lambda row: (row.student, row.folder))
-    standings = {
-        name: standing for name, standing in standings.items() if standing.state != NOT_SUBMITTED
-    }
+    submitted = [name for name in standings if standings[name].state != NOT_SUBMITTED]
+    standings = {name: standings[name] for name in submitted}
     counted = {row.student for row in rows if row.counts}
     return Summary(
         assignment=assignment,
@@ -178,11 +177,9 @@ def _add_standing(row, standings, counted, remarks):
     if standing and row.counts:
         page_remarks = tuple(remarks.get(row.student, ()))
         if standing.penalty and standing.score is not None:
-            fields = {
-                "points": format_points(standing.penalty),
-                "before": format_points(standing.score),
-            }
-            page_remarks = (sentence("summary.late", **fields), *page_remarks)
+            penalty, before = format_points(standing.penalty), format_points(standing.score)
+            late = sentence("summary.late", points=penalty, before=before)
+            page_remarks = (late, *page_remarks)
         if row.state == WAITING and is_settled(row.flagged, standing):
             remark = sentence("summary.looked_at", reason=row.reason)
             row = replace(row, state=GRADED, reason="", remarks=(remark, *row.remarks))

@@ -63,7 +63,7 @@ def export_moodle(course, assignment, provisional=False):
 def export_canvas(course, assignment, provisional=False):
     """Return CSV for Canvas, which asks which assignment the column is."""
     everyone = read_standings(course, assignment).values()
-    most = max((one.max_score for one in everyone), default=0.0)
+    most = max((row.max_score for row in everyone), default=0.0)
     rows = [
         (
             ", ".join(filter(None, (row.last_name, row.first_name))) or row.student,
@@ -99,15 +99,11 @@ def _find_column(sheet, assignment):
     head = sheet.head
     if all(name in head for name in WORKSHEET_COLUMNS):
         return "Grade"
-    columns_of_set = [
-        name for name in head if name == assignment or name.startswith(f"{assignment} (")
-    ]
-    if head[:1] == ["Student"] and len(columns_of_set) == 1:
-        return columns_of_set[0]
-    expected = ", ".join(WORKSHEET_COLUMNS)
-    raise ValueError(
-        sentence("export.other_file", path=sheet.path, columns=expected, assignment=assignment)
-    )
+    columns = [name for name in head if name == assignment or name.startswith(f"{assignment} (")]
+    if head[:1] == ["Student"] and len(columns) == 1:
+        return columns[0]
+    fields = {"path": sheet.path, "columns": ", ".join(WORKSHEET_COLUMNS)}
+    raise ValueError(sentence("export.other_file", assignment=assignment, **fields))
 
 
 def _find_student(line, standings):
@@ -128,11 +124,10 @@ def _format_or_empty(value):
 
 
 def _format_csv(rows, separator=","):
-    written = io.StringIO(newline="")
-    csv.writer(written, delimiter=separator, quoting=csv.QUOTE_ALL).writerows(
-        [map(_defuse_formula, row) for row in rows]
-    )
-    return written.getvalue()
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL)
+    writer.writerows(map(_defuse_formula, row) for row in rows)
+    return text.getvalue()
 
 
 def _defuse_formula(cell):

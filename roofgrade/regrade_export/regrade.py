@@ -3,8 +3,6 @@
 import contextlib
 from dataclasses import dataclass, replace
 
-import nbformat
-
 from roofcheck import find_question
 from roofcheck.cells import QuestionCall
 from roofcheck.kinds import Verdict
@@ -17,8 +15,7 @@ from roofgrade.gradebook import result_files
 from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.judge import probes
 from roofgrade.judge.judging import judge_reply, make_seed
-from roofgrade.judge.marking import make_check_output
-from roofgrade.judge.outputs import format_notebook
+from roofgrade.judge.marking import replace_check_outputs
 from roofgrade.judge.shared_claims import has_own_figures
 
 
@@ -124,10 +121,7 @@ def _judge_again(secret, answer, student):
 
 def _replace_verdict(result, name, verdict):
     answer = result.answers[name]
-    notebook = nbformat.reads(result.notebook, as_version=4)
-    for cell in notebook.cells:
-        if cell.metadata.get("nbgrader", {}).get("grade_id") == name:
-            cell.outputs = [make_check_output(Grade(verdict, answer.points), cell.execution_count)]
+    notebook = replace_check_outputs(result.notebook, {name: Grade(verdict, answer.points)})
     fields = {field: getattr(verdict, field) for field in ("credit", "state", "message", "slips")}
     answers = result.answers | {name: replace(answer, **fields)}
-    return replace(result, notebook=format_notebook(notebook), answers=answers)
+    return replace(result, notebook=notebook, answers=answers)

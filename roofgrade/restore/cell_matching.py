@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from nbformat import NotebookNode
 
 from roofcheck.cells import question_call
-from roofgrade.common.cell_roles import is_grade, is_solution
+from roofgrade.common.cell_roles import is_check, is_solution
 from roofgrade.restore.submitted_cells import SubmittedCell, find_bound_names, strip_lines
 
 MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTALL)
@@ -32,14 +32,14 @@ def match_cells(cells: Sequence[SubmittedCell], release: Mapping[str, NotebookNo
     """Find the release's cells, given by grade id, among the submitted ones."""
     match = Match()
     for grade_id, original in release.items():
-        copies = [at for at, cell in enumerate(cells) if cell.grade_id == grade_id]
+        copies = [place for place, cell in enumerate(cells) if cell.grade_id == grade_id]
         if copies:
             _choose_copy(match, grade_id, original, cells, copies)
-    for fits in (_has_its_id, _is_its_text, _asks_the_same):
+    for fits in (_has_same_id, _has_same_text, _asks_the_same):
         for grade_id, original in release.items():
             if grade_id not in match.places:
                 free = _find_free(match, cells, release)
-                if copies := [at for at in free if fits(cells[at], original)]:
+                if copies := [place for place in free if fits(cells[place], original)]:
                     _choose_copy(match, grade_id, original, cells, copies)
                     match.unnamed.append(grade_id)
     _find_answers(match, cells, release)
@@ -52,7 +52,7 @@ def _choose_copy(match, grade_id, original, cells, copies):
         match.copied.append(grade_id)
     if is_solution(original):
         stub = strip_lines(original.source)
-        worked = [at for at in copies if cells[at].stripped_lines != stub]
+        worked = [place for place in copies if cells[place].stripped_lines != stub]
         match.places[grade_id] = (worked or copies)[-1]
         match.dropped.update(set(copies) - set(worked) - {match.places[grade_id]})
     else:
@@ -62,14 +62,15 @@ def _choose_copy(match, grade_id, original, cells, copies):
 def _find_free(match, cells, release):
     """List the positions of unmatched submitted cells without a grade id of the release."""
     taken = match.dropped | set(match.places.values())
-    return [at for at, cell in enumerate(cells) if at not in taken and cell.grade_id not in release]
+    free = [place for place in range(len(cells)) if place not in taken]
+    return [place for place in free if cells[place].grade_id not in release]
 
 
-def _has_its_id(cell, original):
+def _has_same_id(cell, original):
     return cell.id == original.get("id", "")
 
 
-def _is_its_text(cell, original):
+def _has_same_text(cell, original):
     is_of_type = cell.kind == original.cell_type and not is_solution(original)
     released = MARK_SCHEME.sub("", original.source)  # Students never see the mark scheme.
     return is_of_type and cell.stripped_lines == strip_lines(released)
@@ -77,10 +78,10 @@ def _is_its_text(cell, original):
 
 def _asks_the_same(cell, original):
     """Return whether this is an edited check: it still names the same question."""
-    if not is_grade(original) or is_solution(original):
+    if not is_check(original) or cell.kind != "code":
         return False
-    theirs, ours = (question_call(source) for source in (cell.source, original.source))
-    if cell.kind != "code" or not (theirs and ours):
+    theirs, ours = question_call(cell.source), question_call(original.source)
+    if not (theirs and ours):
         return False
     return (theirs.call, theirs.question) == (ours.call, ours.question)
 
@@ -88,29 +89,29 @@ def _asks_the_same(cell, original):
 def _find_answers(match, cells, release):
     """Match answers that lost their ids by their place between other cells of the release."""
     order = list(release)
-    for place, grade_id in enumerate(order):
+    for rank, grade_id in enumerate(order):
         original = release[grade_id]
         if grade_id in match.places or not is_solution(original):
             continue
-        before = next((match.places[o] for o in reversed(order[:place]) if o in match.places), -1)
+        before = next((match.places[o] for o in reversed(order[:rank]) if o in match.places), -1)
         taken = set(match.places.values())
-        until_next = range(before + 1, min((at for at in taken if at > before), default=len(cells)))
+        after = min((place for place in taken if place > before), default=len(cells))
         code = original.cell_type == "code"
-        free = set(_find_free(match, cells, release)).intersection(until_next)
-        gap = sorted(at for at in free if (cells[at].kind == "code") is code)
+        free = [place for place in _find_free(match, cells, release) if before < place < after]
+        gap = [place for place in free if (cells[place].kind == "code") is code]
         names = find_bound_names(original.source) if code else set()
-        copies = [at for at in gap if cells[at].bound_names & names]
-        if not copies and len(gap) == 1 and _is_only_missing(place, order, match, release):
+        copies = [place for place in gap if cells[place].bound_names & names]
+        if not copies and len(gap) == 1 and _is_only_missing(rank, order, match, release):
             copies = gap
         if copies:
             _choose_copy(match, grade_id, original, cells, copies)
             match.unnamed.append(grade_id)
 
 
-def _is_only_missing(place, order, match, release):
+def _is_only_missing(rank, order, match, release):
     """Return whether no other answer of this type is missing up to the next matched cell."""
-    kind = release[order[place]].cell_type
-    for grade_id in order[place + 1 :]:
+    kind = release[order[rank]].cell_type
+    for grade_id in order[rank + 1 :]:
         if grade_id in match.places:
             return True
         if is_solution(release[grade_id]) and release[grade_id].cell_type == kind:

@@ -5,36 +5,24 @@ this the first of ``Autograde.sanitize_preprocessors``, instead of ClearOutput a
 A notebook that cannot be restored fails only its own student.
 """
 
-import functools
 import json
 from pathlib import Path
 
-import nbformat
-from nbconvert.exporters.exporter import ResourcesDict
-from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from roofgrade.restore.restored_notebook import restore_notebook
+from roofgrade.restore.restored_notebook import read_release, restore_notebook
 
 
 class RestoreNotebook(NbGraderPreprocessor):
     """Restores the release's notebook with the student's answers, and logs what was wrong."""
 
-    def preprocess(
-        self, nb: NotebookNode, resources: ResourcesDict
-    ) -> tuple[NotebookNode, ResourcesDict]:
+    def preprocess(self, nb, resources):
         """Raises RefusedError if ``nb`` has nothing of the release in it."""
         where = resources["nbgrader"]
         course = self.parent.parent.coursedir  # The parents are the exporter and its converter.
         folder = course.format_path(course.release_directory, ".", where["assignment"])
         path = Path(folder) / f"{where['notebook']}.ipynb"
-        release = _read_release(path, path.stat().st_mtime_ns)
-        restored = restore_notebook(json.dumps(nb).encode(), release)
+        restored = restore_notebook(json.dumps(nb).encode(), read_release(path))
         for remark in restored.remarks:
             self.log.warning("%s, %s: %s", where["student"], where["notebook"], remark)
         return restored.notebook, resources
-
-
-@functools.lru_cache(maxsize=8)
-def _read_release(path, changed):
-    return nbformat.read(path, as_version=4)

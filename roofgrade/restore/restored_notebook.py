@@ -6,13 +6,15 @@ it can be graded whatever an editor, a converter or a student did to it.
 
 import ast
 import copy
+import functools
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from roofgrade.common.cell_roles import is_grade, is_solution
+from roofgrade.common.cell_roles import is_check, is_solution, read_grade_id
 from roofgrade.common.errors import RefusedError
 from roofgrade.common.sentences import sentence
 from roofgrade.restore.cell_matching import match_cells
@@ -41,6 +43,11 @@ class RestoredNotebook:
     edited_checks: dict[str, str] = field(default_factory=dict)
 
 
+def read_release(path: Path) -> NotebookNode:
+    """Read a release, and again whenever its modification time changes."""
+    return _read_version(path, path.stat().st_mtime_ns)
+
+
 def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
     """Build the release's notebook anew from a submitted one.
 
@@ -49,23 +56,23 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
     too large, or has nothing of this release in it.
     """
     cells = read_cells(raw)
-    known = {c.metadata.nbgrader.grade_id: c for c in release.cells if "nbgrader" in c.metadata}
-    where = match_cells(cells, known)
+    known = {read_grade_id(cell): cell for cell in release.cells if "nbgrader" in cell.metadata}
+    match = match_cells(cells, known)
     answered = set().union(*(cell.bound_names for cell in cells))
-    if not _is_of_set(cells, known, where, answered):
+    if not _is_of_set(cells, known, match, answered):
         raise RefusedError(sentence("mend.other_set"))
-    built = _build_cells(cells, known, where)
-    missing = [grade_id for grade_id in known if grade_id not in where.places]
+    built = _build_cells(cells, known, match)
+    missing = [grade_id for grade_id in known if grade_id not in match.places]
     for grade_id in missing:
         _insert_missing(built, grade_id, known, answered)
     moved = _move_checks_down(built, known)
-    unread = _mark_unread(cells, where, known, built)
+    unread = _mark_unread(cells, match, known, built)
     answers = [name for name in missing if is_solution(known[name]) and name not in unread]
     lost = [name for name in answers if not find_bound_names(known[name].source) & answered]
     troubles = {
-        "copied": where.copied,
-        "unnamed": where.unnamed,
-        "retyped": [n for n, at in where.places.items() if cells[at].kind != known[n].cell_type],
+        "copied": match.copied,
+        "unnamed": match.unnamed,
+        "retyped": [n for n, i in match.places.items() if cells[i].kind != known[n].cell_type],
         "back": [grade_id for grade_id in missing if not is_solution(known[grade_id])],
         "lost": lost,
         "moved": moved,
@@ -73,9 +80,9 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
     }
     remarks = [sentence(f"mend.{k}", cells=", ".join(ids)) for k, ids in troubles.items() if ids]
     edited_checks = {
-        name: cells[at].source
-        for name, at in where.places.items()
-        if _is_check(known[name]) and cells[at].stripped_lines != strip_lines(known[name].source)
+        name: cells[place].source
+        for name, place in match.places.items()
+        if is_check(known[name]) and cells[place].stripped_lines != strip_lines(known[name].source)
     }
     version = {"nbformat": release.nbformat, "nbformat_minor": release.nbformat_minor}
     metadata = copy.deepcopy(release.metadata)
@@ -96,24 +103,29 @@ def find_added_answers(notebook: NotebookNode, release: NotebookNode) -> set[tup
     return {(name, source) for name, source in cells if strip_lines(source) != stubs.get(name)}
 
 
-def _is_of_set(cells, known, where, answered):
+@functools.lru_cache(maxsize=32)
+def _read_version(path, changed):
+    return nbformat.read(path, as_version=4)
+
+
+def _is_of_set(cells, known, match, answered):
     """Return whether this is the release's notebook. Other sets use some of the same names."""
-    has_checks = any(_is_check(known[name]) for name in where.places)
+    has_checks = any(is_check(known[name]) for name in match.places)
     if has_checks or any(cell.grade_id in known for cell in cells):
         return True
     foreign = any(cell.grade_id for cell in cells)
-    return not foreign and bool(where.places or answered & _stub_names(known))
+    return not foreign and bool(match.places or answered & _stub_names(known))
 
 
-def _build_cells(cells, known, where):
-    names = {at: grade_id for grade_id, at in where.places.items()}
+def _build_cells(cells, known, match):
+    names = {place: grade_id for grade_id, place in match.places.items()}
     built = []
-    for at, cell in enumerate(cells):
-        if at in names:
-            original = copy.deepcopy(known[names[at]])
+    for place, cell in enumerate(cells):
+        if place in names:
+            original = copy.deepcopy(known[names[place]])
             built.append(_fill_cell(original, cell) if is_solution(original) else original)
-        elif at not in where.dropped and cell.source.strip():
-            built.append(_make_own_cell(cell, f"own-{at}"))
+        elif place not in match.dropped and cell.source.strip():
+            built.append(_make_own_cell(cell, f"own-{place}"))
     return built
 
 
@@ -128,12 +140,12 @@ def _fill_cell(original, cell):
 
 
 def _make_own_cell(cell, cell_id):
-    own = {"cell_type": cell.kind, "id": cell_id, "metadata": {}, "source": cell.source}
+    own_cell = {"cell_type": cell.kind, "id": cell_id, "metadata": {}, "source": cell.source}
     if cell.kind == "code":
-        own |= {"execution_count": None, "outputs": []}
+        own_cell |= {"execution_count": None, "outputs": []}
     elif cell.attachments:
-        own["attachments"] = cell.attachments
-    return nbformat.from_dict(own)
+        own_cell["attachments"] = cell.attachments
+    return nbformat.from_dict(own_cell)
 
 
 def _insert_missing(built, grade_id, known, answered):
@@ -147,9 +159,8 @@ def _insert_missing(built, grade_id, known, answered):
     names = find_bound_names(fresh.source) & answered
     if is_solution(fresh) and fresh.cell_type == "code" and names:
         fresh.source = sentence("mend.gone", names=", ".join(sorted(names)))
-    place = order.index(grade_id)
-    at = _find_place(built, order[place - 1]) + 1 if place else 0
-    built.insert(at, fresh)
+    rank = order.index(grade_id)
+    built.insert(_find_place(built, order[rank - 1]) + 1 if rank else 0, fresh)
 
 
 def _move_checks_down(built, known):
@@ -166,7 +177,7 @@ def _move_checks_down(built, known):
             continue
         place = target = _find_place(built, grade_id)
         for name in _used_names(cell.source) & answers:
-            places = (at for at, other in enumerate(built) if name in assigned[id(other)])
+            places = (index for index, other in enumerate(built) if name in assigned[id(other)])
             target = max(target, next(places, -1))
         if target > place:
             built.insert(target, built.pop(place))
@@ -175,34 +186,34 @@ def _move_checks_down(built, known):
 
 
 def _assigned_names(cell, known):
-    original = known.get(_read_grade_id(cell))
+    original = known.get(read_grade_id(cell))
     is_students = original is None or (is_solution(original) and cell.source != original.source)
     return find_bound_names(cell.source) if is_students and cell.cell_type == "code" else set()
 
 
-def _mark_unread(cells, where, known, built):
+def _mark_unread(cells, match, known, built):
     """Mark and return the untouched paragraphs of a student who wrote text elsewhere."""
     paragraphs = {
         grade_id: cell.source
         for grade_id, cell in known.items()
         if is_solution(cell) and cell.cell_type == "markdown"
     }
-    untouched = [cell for cell in built if cell.source == paragraphs.get(_read_grade_id(cell))]
-    if not untouched or not _has_prose(cells, where, known):
+    untouched = [cell for cell in built if cell.source == paragraphs.get(read_grade_id(cell))]
+    if not untouched or not _has_prose(cells, match, known):
         return []
     for cell in untouched:
         # nbgrader would score an unchanged paragraph 0 without showing it to a person.
         cell.source += f"\n\n{sentence('mend.read_elsewhere')}"
-    return [_read_grade_id(cell) for cell in untouched]
+    return [read_grade_id(cell) for cell in untouched]
 
 
-def _has_prose(cells, where, known):
+def _has_prose(cells, match, known):
     """Return whether cells other than the answers have text that is not the release's."""
     released = {_strip_links(line) for cell in known.values() for line in cell.source.splitlines()}
-    answers = {at for name, at in where.places.items() if is_solution(known[name])}
+    answers = {place for name, place in match.places.items() if is_solution(known[name])}
     written = 0
-    for at, cell in enumerate(cells):
-        if at in answers or INSTALL_NAME in cell.bound_names:
+    for place, cell in enumerate(cells):
+        if place in answers or INSTALL_NAME in cell.bound_names:
             continue
         for line in cell.source.splitlines():
             count = 0 if _strip_links(line) in released else len(re.findall(r"[^\W\d_]{2,}", line))
@@ -230,13 +241,5 @@ def _used_names(source):
         return set()
 
 
-def _is_check(cell):
-    return cell.cell_type == "code" and is_grade(cell) and not is_solution(cell)
-
-
-def _read_grade_id(cell):
-    return cell.metadata.get("nbgrader", {}).get("grade_id", "")
-
-
 def _find_place(built, grade_id):
-    return next(at for at, cell in enumerate(built) if _read_grade_id(cell) == grade_id)
+    return next(place for place, cell in enumerate(built) if read_grade_id(cell) == grade_id)

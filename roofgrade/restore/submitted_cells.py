@@ -94,8 +94,8 @@ def _find_cells(notebook):
         sheets = notebook.get("worksheets")
         sheets = sheets if isinstance(sheets, list) else []
         lists = [sheet.get("cells") for sheet in sheets if isinstance(sheet, dict)]
-        whole = [cell for part in lists if isinstance(part, list) for cell in part]
-        cells = whole if lists else None
+        in_order = [cell for part in lists if isinstance(part, list) for cell in part]
+        cells = in_order if lists else None
     if not isinstance(cells, list) or not all(isinstance(cell, dict) for cell in cells):
         raise RefusedError(sentence("mend.no_cells"))
     return cells
@@ -109,8 +109,8 @@ def _read_cell(cell):
         raise RefusedError(sentence("mend.long_cell", most=LONGEST_SOURCE))
     if kind == "heading":
         level = cell.get("level")
-        known = type(level) is int and 1 <= level <= 6
-        kind, source = "markdown", f"{'#' * (level if known else 1)} {source}"
+        is_valid = type(level) is int and 1 <= level <= 6
+        kind, source = "markdown", f"{'#' * (level if is_valid else 1)} {source}"
     metadata = cell.get("metadata")
     nbgrader = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     return SubmittedCell(
@@ -123,7 +123,7 @@ def _read_cell(cell):
 
 
 def _clean_attachments(attachments):
-    kept = {}
+    clean = {}
     for name, pictures in attachments.items() if isinstance(attachments, dict) else ():
         safe = {}
         for kind, data in pictures.items() if isinstance(pictures, dict) else ():
@@ -132,8 +132,8 @@ def _clean_attachments(attachments):
             if kind in PICTURES and isinstance(data, str) and BASE64.fullmatch(data):
                 safe[kind] = data
         if safe:
-            kept[replace_surrogates(name)] = safe
-    return kept
+            clean[replace_surrogates(name)] = safe
+    return clean
 
 
 def _text_or_empty(value):

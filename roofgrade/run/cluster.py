@@ -38,10 +38,8 @@ class Cluster:
         try:
             self._client = Client(self._address, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            reason = str(error) or type(error).__name__
-            raise RuntimeError(
-                sentence("cluster.no_scheduler", address=self._address, error=reason)
-            ) from error
+            fields = {"address": self._address, "error": str(error) or type(error).__name__}
+            raise RuntimeError(sentence("cluster.no_scheduler", **fields)) from error
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
@@ -67,9 +65,8 @@ class Cluster:
         while True:
             room = TASKS_AHEAD * max(1, sum(self._client.nthreads().values())) - len(running)
             for task in itertools.islice(tasks, max(0, room)):
-                future = self._client.submit(
-                    _mark_in_worker, task, self._setup, hash_grader(), pure=False
-                )
+                arguments = task, self._setup, hash_grader()
+                future = self._client.submit(_mark_in_worker, *arguments, pure=False)
                 running[future] = task
                 done.add(future)
             if not running:

@@ -67,11 +67,11 @@ def grade_assignment(
         pool.start(_count_surely_new(course, assignment, again))
         writer = stack.enter_context(GradebookWriter(course, assignment))
         read_release(writer.release_json)  # An error in the release would fail every submission.
-        listed = list_folders(course, assignment, writer.student_ids())
-        if unknown := sorted(set(only) - {folder.student for folder in listed}):
+        folders = list_folders(course, assignment, writer.query(query_student_ids))
+        if unknown := sorted(set(only) - {folder.student for folder in folders}):
             students = ", ".join(unknown)
             raise ValueError(sentence("run.no_folder", students=students, assignment=assignment))
-        chosen = [folder for folder in listed if not only or folder.student in only]
+        chosen = [folder for folder in folders if not only or folder.student in only]
         if not again and (changed := _count_other_grader(course, chosen)):
             click.echo(sentence("run.grader_changed", count=changed), err=True)
         bar = stack.enter_context(click.progressbar(
@@ -85,14 +85,14 @@ def grade_assignment(
             run.grade_folders(chosen, pool)
         except KeyboardInterrupt:
             stopped = True
-        run.withhold_shared(listed)
-        rest = [folder for folder in listed if folder.name not in run.rows]
+        run.withhold_shared(folders)
+        rest = [folder for folder in folders if folder.name not in run.rows]
         if not rest:
-            _delete_moved_results(course, assignment, listed)
+            _delete_moved_results(course, assignment, folders)
         rows = [*run.rows.values(), *(_make_kept_row(course, folder) for folder in rest)]
-        summary = summarise(
-            assignment, rows, writer.standings(), writer.max_score(), stopped=stopped
-        )
+        standings = writer.query(query_standings, assignment)
+        worth = writer.query(query_max_score, assignment)
+        summary = summarise(assignment, rows, standings, worth, stopped=stopped)
         write_summary_page(course, summary)
     return summary
 
@@ -114,8 +114,8 @@ def summarise_without_grading(
             standings = {} if worth is None else query_standings(book, assignment)
     finally:
         book.close_database()
-    listed = list_folders(course, assignment, students)
-    rows = [_make_kept_row(course, folder) for folder in listed]
+    folders = list_folders(course, assignment, students)
+    rows = [_make_kept_row(course, folder) for folder in folders]
     return summarise(assignment, rows, standings, worth or 0.0, remarks=remarks)
 
 
@@ -143,21 +143,18 @@ class _GradingRun:
             for task, result in results:
                 self._finish_folder(result, task.files, new=True)
 
-    def withhold_shared(self, listed):
+    def withhold_shared(self, folders):
         """Update the results of students who name, or no longer name, the same ``me`` as others."""
-        for folder in listed:
+        for folder in folders:
             if folder.name not in self._claims and (earlier := _find_kept(self._course, folder)):
                 self._note_claims(earlier)
-        sharing = find_shared_claims(
-            (student, claimed) for student, claimed, _ in self._claims.values()
-        )
+        sharing = find_shared_claims(claims[:2] for claims in self._claims.values())
         for name, (student, claimed, before) in self._claims.items():
             others = sharing.get(student, ()) if claimed else ()
             if others == before:
                 continue
-            if (
-                result := result_files.read_result(self._course, self._assignment, student, name)
-            ) is not None:
+            result = result_files.read_result(self._course, self._assignment, student, name)
+            if result is not None:
                 result = replace(result, alike=others)
                 result_files.write_result(self._course, result)
                 self._writer.save(result)
@@ -192,9 +189,8 @@ class _GradingRun:
     def _make_task(self, folder, ids):
         submission, release_json = read_submission(folder), self._writer.release_json
         files = _all_files(submission)
-        secret = self._course.case_secret(
-            self._assignment, folder.student, result_files.hash_files(files)
-        )
+        files_hash = result_files.hash_files(files)
+        secret = self._course.case_secret(self._assignment, folder.student, files_hash)
         key = result_files.make_key(
             files, release_json, secret, submission.submitted, submission.review_reason,
             *submission.remarks,
@@ -207,9 +203,8 @@ class _GradingRun:
         )  # fmt: skip
 
     def _find_earlier(self, task):
-        earlier = result_files.read_result(
-            self._course, self._assignment, task.student, task.folder
-        )
+        place = self._assignment, task.student, task.folder
+        earlier = result_files.read_result(self._course, *place)
         if self._again or earlier is None or earlier.key != task.key:
             return None
         if earlier.gone:  # Something unrelated may have killed it.
@@ -220,9 +215,8 @@ class _GradingRun:
     def _finish_folder(self, result, beside=None, new=False):
         try:
             if new and result.gone and result.folder in self._retried:
-                result = replace(
-                    result, gone=False
-                )  # After two ends, the notebook itself is to blame.
+                # After two ends, the notebook itself is to blame.
+                result = replace(result, gone=False)
             if new:
                 result_files.write_result(self._course, result)
             self._writer.save(result, beside)
@@ -243,11 +237,8 @@ class _GradingRun:
 def _count_other_grader(course, chosen):
     """Count the results from before the grader or a question table changed."""
     results = (_find_kept(course, folder) for folder in chosen)
-    return sum(
-        1
-        for result in results
-        if result and result.key and not result_files.is_of_this_grader(result.key)
-    )
+    keys = [result.key for result in results if result and result.key]
+    return sum(not result_files.is_of_this_grader(key) for key in keys)
 
 
 def _find_kept(course, folder: Folder):
@@ -275,16 +266,15 @@ def _is_newer(folder, result):
     except Exception:  # The next run reports the error.
         return bool(result.key)
     if result.key:
-        return result_files.read_files_hash(result.key) != result_files.hash_files(
-            _all_files(submission)
-        )
+        files_hash = result_files.hash_files(_all_files(submission))
+        return result_files.read_files_hash(result.key) != files_hash
     # Without a key, it was refused before marking, or the grader failed and the reason says so.
     return result.state == REFUSED
 
 
-def _delete_moved_results(course, assignment, listed):
+def _delete_moved_results(course, assignment, folders):
     places = {}
-    for folder in listed:
+    for folder in folders:
         places.setdefault(folder.student, []).append(folder.name)
     result_files.delete_moved(course, assignment, places)
 

@@ -89,9 +89,9 @@ class Bubblewrap:
 
     def _make_command(self, descriptor):
         python = visible_folders.find_python()
-        read_only = visible_folders.find_visible() | {
-            Path(COURSE, path): real for path, real in layout.find_course_files().items()
-        }
+        course_files = layout.find_course_files().items()
+        read_only = visible_folders.find_visible()
+        read_only |= {Path(COURSE, path): real for path, real in course_files}
         copies = map(str, visible_folders.find_package_copies())
         variables = layout.make_environment(HOME, CACHE, str(Path(python).parent))
         parts = [

@@ -78,14 +78,12 @@ class Child:
         reply, slow = self._exchange_messages({"run": source}, seconds, ask, MOST_REPLY_BYTES)
         return self._check_reply(reply, "outputs", list), slow
 
-    def probe(
-        self, probe: dict, seconds: float = 30, ask: Callable[[dict], dict] | None = None
-    ) -> tuple[dict, bool]:
+    def probe(self, probe: dict, seconds: float = 30) -> tuple[dict, bool]:
         """Ask for an answer, as ``run`` does. The reply is ``{"answer": {...}, "count": int}``.
 
         The answer is empty if reading it was interrupted or failed.
         """
-        reply, slow = self._exchange_messages({"probe": probe}, seconds, ask, MOST_ANSWER_BYTES)
+        reply, slow = self._exchange_messages({"probe": probe}, seconds, None, MOST_ANSWER_BYTES)
         return self._check_reply(reply, "answer", dict), slow
 
     def close(self):
@@ -134,8 +132,8 @@ class Child:
 
     def _check_reply(self, reply, name, kind):
         count = reply.get("count")
-        known = isinstance(reply.get(name), kind) and type(count) is int
-        if not known or not 0 <= count < MOST_CELLS:
+        is_expected = isinstance(reply.get(name), kind) and type(count) is int
+        if not is_expected or not 0 <= count < MOST_CELLS:
             raise ProcessEndedError(sentence("sandbox.nonsense"))
         return {name: reply[name], "count": count}
 

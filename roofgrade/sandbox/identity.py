@@ -74,11 +74,10 @@ def _find_range_users(users, groups) -> Iterator[Identity]:
     for offset in range(min(users[1], groups[1])):
         if held := _claim(users[0] + offset):
             # In the new namespace this process's user is root, and the one to switch to is 1.
-            own = os.geteuid(), os.getegid()
+            current = os.geteuid(), os.getegid()
             ids = users[0] + offset, groups[0] + offset
-            maps = {
-                tool: ["0", str(own[n]), "1", "1", str(ids[n]), "1"] for n, tool in enumerate(TOOLS)
-            }
+            users_and_groups = zip(TOOLS, current, ids, strict=True)
+            maps = {tool: f"0 {old} 1 1 {new} 1".split() for tool, old, new in users_and_groups}
             yield Identity(1, maps, held)
 
 

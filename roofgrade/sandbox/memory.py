@@ -156,14 +156,14 @@ def find_delegated() -> Path | None:
         if not _has_controllers(Path(folder)):
             raise MachineryError(sentence("sandbox.no_cgroup", folder=folder))
         return Path(folder)
-    own = _own_cgroup()
-    if own is None:
+    cgroup = _own_cgroup()
+    if cgroup is None:
         return None
-    if own.name == WORKERS_CGROUP:  # Another worker, or the coordinator, has moved this process.
-        own = own.parent
-    elif _is_delegated(own):
-        _move_processes(own)
-    return own if _has_controllers(own) else None
+    if cgroup.name == WORKERS_CGROUP:  # Another worker, or the coordinator, moved this process.
+        cgroup = cgroup.parent
+    elif _is_delegated(cgroup):
+        _move_processes(cgroup)
+    return cgroup if _has_controllers(cgroup) else None
 
 
 def _own_cgroup():

@@ -77,9 +77,9 @@ def check_private(private: Iterable[Path]):
     parents = [package.parent for package in layout.PACKAGES]
     repositories = [folder for folder in parents if folder.name not in PACKAGE_FOLDERS]
     for folder in (*private, *([Path(questions)] if questions else []), *repositories):
-        for shown in find_visible().values():
-            if folder.resolve().is_relative_to(shown):
-                raise MachineryError(sentence("sandbox.shown", folder=folder, shown=shown))
+        for visible in find_visible().values():
+            if folder.resolve().is_relative_to(visible):
+                raise MachineryError(sentence("sandbox.shown", folder=folder, shown=visible))
 
 
 def _is_within(path, real, others):
@@ -96,5 +96,5 @@ def _find_site_packages(folder):
         yield from [folder] if folder.name == name else []
         # Unlike Path.glob, this survives a folder that someone deletes meanwhile.
         for pattern in (f"*/{name}", f"*/lib*/*/{name}"):
-            found = glob.iglob(pattern, root_dir=folder, include_hidden=True)
-            yield from (folder / path for path in found)
+            paths = glob.iglob(pattern, root_dir=folder, include_hidden=True)
+            yield from (folder / path for path in paths)

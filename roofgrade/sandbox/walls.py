@@ -17,9 +17,9 @@ def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
     process must share none with the warm Python, and none with this process.
     """
     status = _read_status(pid)
-    held = [name for name in CAPABILITIES if int(status[name], 16)]
-    if held:
-        raise MachineryError(f"a sandboxed process has capabilities: {', '.join(held)}")
+    capabilities = [name for name in CAPABILITIES if int(status[name], 16)]
+    if capabilities:
+        raise MachineryError(f"a sandboxed process has capabilities: {', '.join(capabilities)}")
     if (status["NoNewPrivs"], status["Seccomp"]) != ("1", SECCOMP_FILTERED):
         raise MachineryError("a sandboxed process has no system call filter")
     if status["NSpid"].split()[-1] != "1":
@@ -28,8 +28,8 @@ def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
     if mounts != set(writable):
         raise MachineryError(f"a process can write to {sorted(mounts)}, not {sorted(writable)}")
     for kind, number in warm.items():
-        own = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
-        if own in (number, os.stat(f"/proc/self/ns/{kind}").st_ino):
+        namespace = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
+        if namespace in (number, os.stat(f"/proc/self/ns/{kind}").st_ino):
             raise MachineryError(f"a sandboxed process shares a {kind} namespace")
 
 

@@ -15,12 +15,13 @@ from roofcheck.kinds import Verdict
 from roofcheck.slips.question_slips import Slip, constant_formula
 from roofcheck.study.check import Grade
 from roofcheck.tables import catalogue
+from roofgrade.common.cell_roles import is_check
 from roofgrade.common.results import GRADED, Answer, Result
 from roofgrade.gradebook import result_files
 from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.judge import probes
 from roofgrade.judge.judging import judge_reply, make_seed
-from roofgrade.judge.marking import is_check, make_check_output
+from roofgrade.judge.marking import make_check_output
 from roofgrade.sandbox.inside import plain_values
 
 RIDGE, CHECK = "ps1.ridge", "ps1-ridge-check"

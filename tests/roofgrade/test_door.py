@@ -13,16 +13,13 @@ SIZES = {"most": 8 * MEGABYTE, "most_values": 600_000}
 HOUSE = ROOT / "roofgrade"
 # Who else reads JSON, a notebook or a pickle, and what: nothing there is as a student made it.
 OTHERS = {
-    "regrade_export/regrade.py": "a graded notebook, written by outputs.format_notebook",
     "gradebook/answer_release.py": "the solutions",
     "gradebook/database.py": "a note of this package in the gradebook",
     "gradebook/writer.py": "a graded notebook, written by outputs.format_notebook",
     "gradebook/registration.py": "the release",
-    "intake/submitted_folders.py": "the release",
-    "judge/shared_claims.py": "a graded notebook, written by outputs.format_notebook",
-    "judge/marking.py": "the release",
+    "judge/marking.py": "the release, and a graded notebook of outputs.format_notebook",
     "common/limits.py": "what a process of this package found",
-    "restore/nbgrader_step.py": "the release",
+    "restore/restored_notebook.py": "the release",
     "pages/feedback.py": "a graded notebook, written by outputs.format_notebook",
     "common/results.py": "a result, written by Result.to_json",
     "sandbox/inside/plain_values.py": "inside the sandbox",

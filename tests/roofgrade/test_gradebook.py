@@ -15,7 +15,7 @@ from roofgrade.common import safe_files
 from roofgrade.common.results import WAITING
 from roofgrade.gradebook import result_files
 from roofgrade.gradebook.database import GradebookError
-from roofgrade.gradebook.standings import read_standings
+from roofgrade.gradebook.standings import query_max_score, read_standings
 from roofgrade.gradebook.writer import GradebookWriter
 
 pytestmark = pytest.mark.slow("the gradebook holds what was judged, and keeps what a person gave")
@@ -248,7 +248,7 @@ def test_a_changed_source_is_registered_and_grades_survive(course):
     nbformat.write(source, course.source_path(SET))
     with GradebookWriter(course, SET) as writer:
         assert "One more thing." in writer.release_json
-        assert writer.max_score() == 29
+        assert writer.query(query_max_score, SET) == 29
     assert grade(course, "ada", PARAGRAPH) == before
     assert course.release_path(SET).read_bytes() == release
     source.cells = [cell for cell in source.cells if cell.id != f"{SET}-ridge-check"]

@@ -17,6 +17,7 @@ from nbgrader.api import Gradebook
 from roofgrade.common.results import GRADED, REFUSED
 from roofgrade.course import Course
 from roofgrade.gradebook import result_files
+from roofgrade.gradebook.standings import query_standings
 from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.pages import feedback
 from roofgrade.regrade_export import export
@@ -76,7 +77,7 @@ def test_marks_set_by_hand_outlive_another_result(course):
     [result] = [each for each in result_files.read_results(course, SET) if each.student == "bob"]
     with GradebookWriter(course, SET) as writer:
         assert writer.save(replace(result, notebook=f"{result.notebook} "))
-        assert writer.standings()["bob"].final == 24
+        assert writer.query(query_standings, SET)["bob"].final == 24
     with Gradebook(course.db_url) as book:
         paragraph = book.find_grade("ps1-paragraph", SET, SET, "bob")
         assert (paragraph.manual_score, paragraph.needs_manual_grade) == (3, False)

@@ -66,8 +66,8 @@ def to_plain(value, depth=0):
         return {"t": "chip", "name": value.name}
     if type(value) in FIELDS:
         fields = {field: to_plain(getattr(value, field), 1) for field in FIELDS[type(value)]}
-        known = not any(field["t"] == "other" for field in fields.values())
-        return {"t": name, "v": fields} if known else {"t": "other", "name": name, "text": ""}
+        is_plain = not any(field["t"] == "other" for field in fields.values())
+        return {"t": name, "v": fields} if is_plain else {"t": "other", "name": name, "text": ""}
     if isinstance(value, (int, np.integer)) and int(value).bit_length() <= MOST_BITS:
         return {"t": "int" if type(value) is int else "integer", "v": str(int(value))}
     if isinstance(value, (np.float16, np.float32)):

@@ -101,6 +101,5 @@ def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
 
 
 def _no_input(*ignored, **also_ignored):
-    raise StdinNotImplementedError(
-        "raw_input was called, but this frontend does not support input requests."
-    )
+    message = "raw_input was called, but this frontend does not support input requests."
+    raise StdinNotImplementedError(message)
