@@ -15,9 +15,9 @@ from roofkit.commandline.errors import ErrorSentences
 
 
 class _CourseCommand(click.Command):
-    """A command on a course, which first saves what an interrupted command left unsaved.
+    """A course command that first saves any results left unsaved by an interrupted command.
 
-    It replaces errors from a full disk or an unusable gradebook with a message.
+    A full disk or an unusable gradebook leads to a message instead of a traceback.
     """
 
     def invoke(self, ctx):
@@ -37,7 +37,7 @@ class _CourseCommand(click.Command):
 
 
 class _GradeGroup(ErrorSentences):
-    """Accepts the name of a set as a command: ``ps1`` means ``run ps1``."""
+    """A group of commands that accepts a set name as a command: ``ps1`` means ``run ps1``."""
 
     command_class = _CourseCommand
 
@@ -65,11 +65,11 @@ class _GradeGroup(ErrorSentences):
 def main(ctx, course):
     """Grade submissions: python -m roofgrade ps1.
 
-    Interrupt it whenever you like: the same command continues from there and runs only what is new.
-    TEACHING.md shows how to run a term.
+    You can interrupt grading at any time. To continue, run the same command again, which grades
+    only what is new. TEACHING.md shows how to run a term.
     """
     ctx.obj = Course(course.resolve())
-    # nbgrader starts the program alembic, which only an activated environment has in its PATH.
+    # nbgrader runs alembic, which is on PATH only in an activated environment.
     os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
@@ -84,9 +84,7 @@ all_option = click.option("--all", "every", is_flag=True, help="Print every row.
 @click.option("--workers", type=click.IntRange(1), help="Parallel workers (default: one per core).")
 @click.option("--dask", default="", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
 @click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
-@click.option(
-    "--only", multiple=True, metavar="STUDENT", help="Grade only this student. Can be repeated."
-)
+@click.option("--only", multiple=True, metavar="STUDENT", help="Grade one student; repeatable.")
 @click.option("--unsandboxed", is_flag=True, help="No sandbox: code runs with your permissions.")
 @click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
 @click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
@@ -114,7 +112,7 @@ def table(course, name, every):
 
 
 def _print_text(text, err=False):
-    """Print text that may quote a student, without control characters of a terminal."""
+    """Print text that may quote a student, with terminal control characters escaped."""
     click.echo(escape_lines(str(text)), err=err)
 
 
@@ -130,7 +128,7 @@ def _print_summary(course, summary, every):
 @click.option("--yes", is_flag=True, help="Apply the changes instead of only showing them.")
 @click.pass_obj
 def regrade(course, name, question, yes):
-    """Judge QUESTION again after its table changed. No student code runs."""
+    """Regrade QUESTION after a change to its table, without running student code."""
     from roofgrade.regrade_export import regrade as regrade_module
 
     regrading = regrade_module.preview_regrade(course, name, question)
@@ -150,7 +148,7 @@ def regrade(course, name, question, yes):
 @click.argument("students", nargs=-1)
 @click.pass_obj
 def feedback(course, name, students):
-    """Write the feedback pages that changed, of all students or of STUDENTS."""
+    """Update the feedback pages of all students, or only those of STUDENTS."""
     from roofgrade.pages import feedback as feedback_module
 
     pages = feedback_module.write_pages(course, name, students or None)
@@ -168,7 +166,7 @@ def feedback(course, name, students):
 @click.option("--yes", is_flag=True, help="Release them even before the last due date.")
 @click.pass_obj
 def answers(course, name, withdraw, yes):
-    """Release the answers of SET to its feedback pages."""
+    """Show the answers of SET on its feedback pages."""
     from roofgrade.gradebook import answer_release
 
     if withdraw:
@@ -186,7 +184,7 @@ def answers(course, name, withdraw, yes):
 @set_argument
 @click.pass_obj
 def report(course, name):
-    """Show what the class got wrong, and which lecture cells help."""
+    """Show the class's mistakes, and the lecture cells that address them."""
     from roofgrade.pages import report as report_module
 
     class_report = report_module.make_report(course, name)
@@ -200,7 +198,7 @@ def report(course, name):
 @click.option("--ids", type=NEW_FILE, help="Write all ids to this file, without names.")
 @click.pass_obj
 def roster(course, file, ids):
-    """Load a roster: a CSV file of nbgrader, Moodle or Canvas."""
+    """Load a roster from a CSV file exported by nbgrader, Moodle or Canvas."""
     from roofgrade.intake import roster as rosters
 
     if not (file or ids):
@@ -217,7 +215,7 @@ def roster(course, file, ids):
 @set_argument
 @click.pass_obj
 def unpack(course, file, name):
-    """Unpack an LMS's zip into submitted/, and report on every file."""
+    """Unpack an LMS's zip into submitted/ and report on every file."""
     from roofgrade.intake import lms_archives
     from roofgrade.intake import roster as rosters
 
@@ -231,16 +229,12 @@ def unpack(course, file, name):
 
 @main.command()
 @set_argument
-@click.option(
-    "--per-day", required=True, type=float, help="Share of the score to deduct per day, e.g. 0.1."
-)
-@click.option(
-    "--grace", default=0.0, show_default=True, type=float, help="Hours without a penalty."
-)
+@click.option("--per-day", required=True, type=float, help="Share of the score per day, e.g. 0.1.")
+@click.option("--grace", default=0.0, show_default=True, type=float, help="Hours without penalty.")
 @click.option("--most", default=1.0, show_default=True, type=float, help="Largest share to deduct.")
 @click.pass_obj
 def late(course, name, **policy):
-    """Set late penalties for submissions that are completely read."""
+    """Set late penalties for submissions that are completely marked."""
     from roofgrade.regrade_export import late as late_module
 
     for submission in late_module.apply_penalties(course, name, late_module.LatePolicy(**policy)):
@@ -270,9 +264,9 @@ def export(course, name, form, into, provisional):
     else:
         text = getattr(exports, f"export_{form}")(course, name, provisional)
     try:
-        click.echo(text, nl=False)  # a CSV has its own line ends
+        click.echo(text, nl=False)  # the CSV already has line ends
     except OSError as error:
         if error.errno not in DISK_FULL_ERRORS:
             raise
-        sys.stdout = None  # otherwise Python would try to flush it again as it ends
+        sys.stdout = None  # otherwise Python flushes it again on exit and fails
         raise RuntimeError(sentence("commands.full_output")) from error

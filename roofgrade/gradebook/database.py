@@ -1,7 +1,7 @@
 """Keeps nbgrader's gradebook open: one engine per run, one transaction per submission.
 
-nbgrader's preprocessors open the gradebook for every notebook and commit after every cell. Here
-they borrow the open one, whose commits wait for the end of the transaction.
+nbgrader's preprocessors open the gradebook for each notebook and commit after each cell. Here they
+use the open one, whose commits take effect at the end of the transaction.
 """
 
 import contextlib
@@ -20,14 +20,14 @@ from sqlalchemy.orm import scoped_session, sessionmaker
 from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
 
-# Foreign keys that nbgrader searches by: without an index, each search reads the whole table.
+# Foreign keys that nbgrader searches by. Without an index, each search reads the whole table.
 INDEXES = {
     "grade": "notebook_id",
     "comment": "notebook_id",
     "submitted_notebook": "assignment_id",
     "submitted_assignment": "student_id",
 }
-# An extra table that records, by name, what was registered and saved.
+# An extra table that records, by name, what has been registered and saved.
 NOTES_TABLE = sa.Table(
     "roofkit_notes",
     sa.MetaData(),
@@ -36,20 +36,20 @@ NOTES_TABLE = sa.Table(
 )
 # PostgreSQL's code for a full disk (PostgreSQL docs, Appendix A, "PostgreSQL Error Codes").
 DISK_FULL = "53100"
-# nbgrader logs to this logger, which discards everything.
+# nbgrader's log goes to this logger, which discards it.
 QUIET_LOG = logging.getLogger(__name__)
 QUIET_LOG.addHandler(logging.NullHandler())
 QUIET_LOG.propagate = False
 
 
 class GradebookError(RuntimeError):
-    """The gradebook cannot be used now; graded work is kept."""
+    """The gradebook is unusable at the moment. Graded work is kept."""
 
 
 class CourseGradebook(Gradebook):
     """The gradebook of a course, with the indexes that nbgrader leaves out.
 
-    It waits up to ``patience`` seconds for a lock, and then raises GradebookError.
+    It waits up to ``patience`` seconds for a lock before it raises GradebookError.
     """
 
     def __init__(self, course: Course, patience: float):
@@ -68,15 +68,14 @@ class CourseGradebook(Gradebook):
                     connection.exec_driver_sql(f"create index if not exists {index}")
 
     def close(self):
-        """Do nothing: nbgrader's code closes what it borrows, but the gradebook stays open."""
+        """Do nothing: nbgrader closes the gradebooks it uses, but this one must stay open."""
 
     def close_database(self):
-        """Close the database."""
         super().close()
 
     @contextlib.contextmanager
     def transaction(self):
-        """Open a session whose commits count only if this block ends without an error."""
+        """Open a session whose commits take effect only if the block ends without an error."""
         with self.engine.connect() as connection, connection.begin():
             if self.engine.dialect.name == "sqlite":
                 # Wait for the lock before any work is done.
@@ -92,7 +91,7 @@ class CourseGradebook(Gradebook):
                 self.db.remove()
 
     def read_note(self, name: str) -> dict:
-        """Return the note of a name; empty if there is none."""
+        """Return the note with a name, or an empty dict."""
         query = sa.select(NOTES_TABLE.c.value).where(NOTES_TABLE.c.name == name)
         with self.engine.connect() as connection:
             note = connection.scalar(query)
@@ -104,27 +103,22 @@ class CourseGradebook(Gradebook):
         self.db.execute(sa.insert(NOTES_TABLE).values(name=name, value=json.dumps(value)))
 
 
-@contextlib.contextmanager
 def lend_gradebook(gradebook, module):
-    """Make a module of nbgrader use this gradebook instead of opening its own."""
-    original, module.Gradebook = module.Gradebook, lambda *_: gradebook
-    try:
-        yield
-    finally:
-        module.Gradebook = original
+    """Make an nbgrader module use this gradebook instead of opening its own."""
+    return _replace_attribute(module, "Gradebook", lambda *_: gradebook)
 
 
 @contextlib.contextmanager
 def explain_errors(url):
-    """Raise GradebookError if the database fails; errors in the data pass unchanged.
+    """Raise GradebookError if the database fails; let errors in the data through.
 
-    nbgrader's own log of these errors, with tracebacks, is not shown.
+    nbgrader's own log of these errors, with tracebacks, is suppressed.
     """
-    app_log, api.app_log = api.app_log, QUIET_LOG
     try:
-        yield
+        with _replace_attribute(api, "app_log", QUIET_LOG):
+            yield
     except (sa.exc.DBAPIError, sa.exc.ArgumentError, InvalidEntry) as error:
-        # nbgrader raises its own error instead of the database's.
+        # nbgrader raises its own error in place of the database's.
         cause = error.__context__ if isinstance(error, InvalidEntry) else error
         if isinstance(cause, (sa.exc.IntegrityError, sa.exc.DataError, type(None))):
             raise
@@ -136,25 +130,28 @@ def explain_errors(url):
         )
         key = "book.full" if full else "book.unusable"
         raise GradebookError(sentence(key, address=address, reason=reason)) from error
-    finally:
-        api.app_log = app_log
+
+
+def _without_alembic_program():
+    """Read a new gradebook's version here, since nbgrader would start a program to do it."""
+    settings = Config()
+    settings.set_main_option("script_location", dbutil.ALEMBIC_DIR)
+    get_version = ScriptDirectory.from_config(settings).get_current_head
+    return _replace_attribute(api, "get_alembic_version", get_version)
 
 
 @contextlib.contextmanager
-def _without_alembic_program():
-    """Read the version of a new gradebook here: nbgrader would start a program for it."""
-    settings = Config()
-    settings.set_main_option("script_location", dbutil.ALEMBIC_DIR)
-    original = api.get_alembic_version
-    api.get_alembic_version = ScriptDirectory.from_config(settings).get_current_head
+def _replace_attribute(module, name, value):
+    original = getattr(module, name)
+    setattr(module, name, value)
     try:
         yield
     finally:
-        api.get_alembic_version = original
+        setattr(module, name, original)
 
 
 def _add_lock_timeout(url, patience):
-    """Return an address that makes the database wait this long for a lock."""
+    """Return a URL that makes the database wait this many seconds for a lock."""
     parsed = sa.make_url(url)
     timeouts = {
         "sqlite": {"timeout": f"{patience:g}"},

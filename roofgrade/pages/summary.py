@@ -1,6 +1,6 @@
-"""The state of each submission, as a table for the terminal and as a page in ``autograded/``.
+"""Shows each submission's state in a table for the terminal and on a page in ``autograded/``.
 
-Some names, reasons and remarks come from students: they are escaped, and contain only printable
+Some names, reasons and remarks come from students. They are escaped and contain only printable
 characters.
 """
 
@@ -27,10 +27,10 @@ COLUMNS = ("student", "folder", "state", "points", "unread", "remarks")
 
 @dataclass(frozen=True, kw_only=True)
 class FolderRow:
-    """One folder that came in: its state, and its student's points in the gradebook.
+    """A submitted folder with its state, and its student's points in the gradebook.
 
-    ``points`` is None if the gradebook has none for this submission. ``unread`` are the cells that
-    are not yet read, ``flagged`` those that ``reason`` is about.
+    ``points`` is None if the gradebook has none for this submission. ``unread`` lists the cells
+    that have not been read, and ``flagged`` those that ``reason`` is about.
     """
 
     student: str
@@ -45,7 +45,6 @@ class FolderRow:
 
     @classmethod
     def from_result(cls, result: Result, *remarks: str) -> "FolderRow":
-        """Return the row of a result."""
         unsandboxed = () if result.sandboxed else (sentence("summary.unsandboxed"),)
         return cls(
             student=result.student, folder=result.folder, state=result.state, reason=result.reason,
@@ -58,18 +57,13 @@ class FolderRow:
         """The reason for the state, and all remarks."""
         return tuple(filter(None, (self.reason, *self.remarks)))
 
-    @property
-    def needs_attention(self) -> bool:
-        """Whether someone should look at this row."""
-        return self.state != GRADED or bool(self.notes)
-
 
 @dataclass(frozen=True, kw_only=True)
 class Summary:
     """The states of the folders of one set.
 
-    ``worth`` is the set's points; ``gone`` are students with points whose folders are gone;
-    ``stopped`` says that the run was interrupted.
+    ``worth`` is the set's points, and ``gone`` lists students with points whose folders are
+    missing. ``stopped`` means that the run was interrupted.
     """
 
     assignment: str
@@ -80,12 +74,12 @@ class Summary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of folders in each state; together, these are all folders."""
+        """The number of folders in each state. The numbers add up to all folders."""
         counts = Counter(row.state for row in self.rows)
         return {state: counts[state] for state in STATES}
 
     def sentences(self) -> list[str]:
-        """Return the counts, and other remarks on the whole set, as sentences."""
+        """Return sentences with the counts and other remarks on the whole set."""
         counts = self.counts
         unread = sum(bool(row.unread) for row in self.rows)
         is_single = len(self.rows) == 1
@@ -103,8 +97,8 @@ class Summary:
         return lines
 
     def text(self, everything: bool = False) -> str:
-        """Return the table for a terminal: the rows that need attention, or all."""
-        rows = [row for row in self.rows if everything or row.needs_attention]
+        """Return the table for a terminal, with the rows that need attention or with all rows."""
+        rows = [row for row in self.rows if everything or row.state != GRADED or row.notes]
         sentences = "\n".join(self.sentences())
         if not rows:
             return sentences
@@ -146,7 +140,7 @@ class Summary:
         unread = ", ".join(row.unread)
         if len(row.unread) > 2:
             unread = sentence("summary.cells", count=len(row.unread))
-        # The state is a sign and a word, for readers who can't see colours.
+        # The state has a sign and a word, for readers who cannot see colours.
         state = sentence(f"summary.{row.state}")
         return row.student or "–", row.folder, state, points or "–", unread
 

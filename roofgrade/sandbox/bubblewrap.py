@@ -1,4 +1,4 @@
-"""Starts the warm Python in a bubblewrap sandbox with few files and nothing it can write to."""
+"""Starts the warm Python in a bubblewrap sandbox with few files and no writable folders."""
 
 import base64
 import json
@@ -18,10 +18,10 @@ from roofgrade.sandbox.inside.channel import Channel
 
 MB = 1 << 20
 LAUNCH = Path(__file__).with_name("launch.py")
-# None of these may be below /tmp or the student's home, which each child mounts over.
+# None of these may be below /tmp or the student's home, where each child mounts new folders.
 COURSE, HOME, CACHE = "/opt/course", "/home/student", "/run/cache"
 TMPFS = {HOME: 64 * MB, "/tmp": 64 * MB, "/dev/shm": 16 * MB}
-# The limit on addresses, AS, bounds a process's memory however it gets it.
+# The limit on the address space, AS, bounds a process's memory of any kind.
 LIMITS = {
     "CORE": 0, "NOFILE": 128, "NPROC": 40, "FSIZE": 64 * MB, "AS": memory.MOST_BYTES,
     "MSGQUEUE": 0, "MEMLOCK": 0, "SIGPENDING": 256,
@@ -31,8 +31,8 @@ LIMITS = {
 class Bubblewrap:
     """The walls around a worker's warm Python and each of its children.
 
-    ``setup`` is the first message to the warm Python: the limits and mounts of a child. Raises
-    MachineryError if the host cannot run the sandbox, or it would show any path in ``private``.
+    ``setup`` is the first message to the warm Python, with a child's limits and mounts. Raises
+    MachineryError if the host cannot run the sandbox, or if it would expose a path in ``private``.
     """
 
     def __init__(self, private: Iterable[Path] = ()):
@@ -43,22 +43,23 @@ class Bubblewrap:
         visible_folders.check_private(private)
         filters = base64.b64encode(syscalls.make_filter()).decode()
         self.setup = {"limits": LIMITS, "walls": {"tmpfs": TMPFS, "filters": filters}}
-        self._identity, self._core = identity.take_identity(), identity.take_core()
+        self._identity = identity.take_identity()
+        self._core, self._core_claim = identity.take_core()
         self._cgroup = memory.find_delegated()
         self._namespaces = {}
 
     def make_home(self) -> str:
-        """Return the folder of one submission's files, as its process sees it."""
+        """Return the folder of a submission's files, as seen by its process."""
         return HOME
 
     def start(self, descriptor: int, log) -> subprocess.Popen:
         """Start the warm Python, which talks over ``descriptor`` and writes errors to ``log``."""
         plan = {
-            "maps": self._identity.maps, "user": self._identity.user, "core": self._core.number,
+            "maps": self._identity.maps, "user": self._identity.user, "core": self._core,
             "folders": [str(folder) for folder in _find_folders_to_bind()],
             "command": self._make_command(descriptor),
         }  # fmt: skip
-        # In its own session, since Ctrl-C must reach only the worker, which then ends this.
+        # Use a separate session: Ctrl-C must reach only the worker, which then ends this process.
         return subprocess.Popen(
             [sys.executable, "-I", "-S", str(LAUNCH), json.dumps(plan)], stdin=subprocess.DEVNULL,
             stdout=log, stderr=log, pass_fds=(descriptor,), start_new_session=True,
@@ -110,7 +111,7 @@ class Bubblewrap:
         return [word for part in parts for word in part]
 
     def _path_in_sandbox(self, path):
-        """Return where the sandbox's user finds a path: launch.py binds the folders into /tmp."""
+        """Return a path as the sandbox's user sees it: launch.py binds the folders into /tmp."""
         if self._identity.user is None:
             return str(path)
         for number, folder in enumerate(_find_folders_to_bind()):
@@ -120,7 +121,7 @@ class Bubblewrap:
 
 
 class PidfdProcess:
-    """A child, by its pidfd: a descriptor that can never refer to another process."""
+    """A child process identified by a pidfd, which can never refer to another process."""
 
     def __init__(self, pidfd: int):
         self._pidfd = pidfd
@@ -137,7 +138,7 @@ class PidfdProcess:
             signal.pidfd_send_signal(self._pidfd, signal.SIGKILL)
 
     def end(self):
-        """Kill the child, and wait until it is gone. The object is of no use after that."""
+        """Kill the child and wait until it is gone. The object cannot be used after that."""
         self.kill()
         poll = select.poll()
         poll.register(self._pidfd, select.POLLIN)

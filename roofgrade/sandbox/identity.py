@@ -1,9 +1,9 @@
 """Gives each worker's sandbox its own user and core.
 
-Workers that share a user share its process limits, and a student's process that escaped could
-attack its neighbours. Root can use ids that belong to no account; an ordinary user has the range in
-/etc/subuid, if any; otherwise the workers share that user. Workers that share a core share its time
-by the process, so a notebook that starts dozens would leave its neighbour too little.
+Sandboxes with the same user would share its process limits, and a student's process that escaped
+could attack the others. Root can use ids that belong to no account, and an ordinary user those in
+/etc/subuid. If there are none, the sandboxes share the current user. On a shared core, a notebook
+that starts dozens of processes would leave the others too little time.
 """
 
 import contextlib
@@ -19,25 +19,25 @@ from typing import NamedTuple
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
-# Systems make no accounts in this range, and systemd's dynamic users in it have one while they run.
+# Systems create no accounts in this range, except systemd for dynamic users while they run.
 FIRST, LAST = 61184, 65519
 TOOLS = {"newuidmap": "/etc/subuid", "newgidmap": "/etc/subgid"}
 
 
 class Identity(NamedTuple):
-    """A user that no other sandbox has while this object lives.
+    """A user that no other sandbox has while this object exists.
 
-    ``user`` is the id to switch to, or None to keep the current user. ``maps`` are the arguments of
-    newuidmap and newgidmap, by tool, that make the id exist; root needs none.
+    ``user`` is the id to switch to, or None to keep the current user. ``maps`` has the arguments of
+    newuidmap and newgidmap that create the id, by tool. It is empty for root.
     """
 
     user: int | None = None
     maps: dict[str, list[str]] | None = None
-    held: socket.socket | None = None
+    claim: socket.socket | None = None
 
 
 def take_identity() -> Identity:
-    """Claim a user for this worker. Raises MachineryError if root finds none free."""
+    """Claim a user for this worker. Raises MachineryError if root finds no free one."""
     if os.geteuid() == 0:
         if identity := next(_find_root_users(), None):
             return identity
@@ -48,48 +48,41 @@ def take_identity() -> Identity:
     return Identity()
 
 
-class Core(NamedTuple):
-    """A core; if there are enough, no other sandbox has it while this object lives."""
-
-    number: int
-    held: socket.socket | None = None
-
-
-def take_core() -> Core:
-    """Claim a core for this worker's sandbox, among those that this process may run on."""
+def take_core() -> tuple[int, socket.socket | None]:
+    """Return a core for this worker's sandbox, and the object that keeps the claim to it."""
     cores = sorted(os.sched_getaffinity(0))
     for number in cores:
-        if held := _claim(f"core-{number}"):
-            return Core(number, held)
-    return Core(cores[os.getpid() % len(cores)])
+        if claim := _claim(f"core-{number}"):
+            return number, claim
+    return cores[os.getpid() % len(cores)], None  # All of them are claimed.
 
 
 def _find_root_users() -> Iterator[Identity]:
     for user in range(FIRST, LAST + 1):
-        if not _has_account(user) and (held := _claim(user)):
-            yield Identity(user, {}, held)
+        if not _has_account(user) and (claim := _claim(user)):
+            yield Identity(user, {}, claim)
 
 
 def _find_range_users(users, groups) -> Iterator[Identity]:
     for offset in range(min(users[1], groups[1])):
-        if held := _claim(users[0] + offset):
-            # In the new namespace this process's user is root, and the one to switch to is 1.
+        if claim := _claim(users[0] + offset):
+            # In the new namespace, the current user is root, and the user to switch to is 1.
             current = os.geteuid(), os.getegid()
             ids = users[0] + offset, groups[0] + offset
             users_and_groups = zip(TOOLS, current, ids, strict=True)
             maps = {tool: f"0 {old} 1 1 {new} 1".split() for tool, old, new in users_and_groups}
-            yield Identity(1, maps, held)
+            yield Identity(1, maps, claim)
 
 
 def _claim(name):
-    """Bind an abstract socket: the kernel gives each name to one process, until it ends."""
-    held = socket.socket(socket.AF_UNIX)
+    """Bind an abstract socket, whose name the kernel reserves for one process until it ends."""
+    claim = socket.socket(socket.AF_UNIX)
     try:
-        held.bind(f"\0roofkit-grading-{name}")
+        claim.bind(f"\0roofkit-grading-{name}")
     except OSError:
-        held.close()
+        claim.close()
         return None
-    return held
+    return claim
 
 
 def _has_account(user):
@@ -101,7 +94,7 @@ def _has_account(user):
 
 
 def _read_id_range(path):
-    """Return (first, count) of the ids that a file such as /etc/subuid gives this user, or None."""
+    """Return (first, count) of the ids for this user in a file such as /etc/subuid, or None."""
     names = {str(os.geteuid())}
     with contextlib.suppress(KeyError):
         names.add(pwd.getpwuid(os.geteuid()).pw_name)

@@ -1,4 +1,4 @@
-"""IPython as it is under a Jupyter kernel, with its outputs going to a recorder."""
+"""IPython as in a Jupyter kernel, with its outputs sent to a recorder."""
 
 import builtins
 import getpass
@@ -19,11 +19,11 @@ from roofgrade.sandbox.inside.recorder import Recorder, encode_bytes
 
 
 def _do_nothing(*ignored, **also_ignored):
-    """Replace functions that have no use in a notebook that nobody is watching."""
+    """Replace functions that are useless in an unattended notebook."""
 
 
 class Publisher(DisplayPublisher):
-    """Records what ``display`` shows. An ``update`` may change a display of any earlier cell."""
+    """Records what ``display`` shows. An ``update`` may change a display from any earlier cell."""
 
     recorder = Any()
 
@@ -51,7 +51,7 @@ class Hook(DisplayHook):
 
 
 class Compiler(CachingCompiler):
-    """Names a cell's code as a kernel does. The name shows in warnings and syntax errors."""
+    """Names a cell's code as a kernel does, for warnings and syntax errors."""
 
     def get_code_name(self, raw_code, transformed_code, number):
         return f"/tmp/ipykernel_{os.getpid()}/{zlib.crc32(raw_code.encode())}.py"
@@ -59,7 +59,7 @@ class Compiler(CachingCompiler):
 
 # Libraries recognise a notebook by this name of its shell.
 class ZMQInteractiveShell(InteractiveShell):
-    """The shell of an unattended notebook: figures are inline, and input and exit do nothing."""
+    """The shell of an unattended notebook. Figures are inline, and input and exit do nothing."""
 
     recorder = Any()
     compiler_class = Type(Compiler)
@@ -90,9 +90,8 @@ def make_shell(recorder: Recorder) -> ZMQInteractiveShell:
     config.HistoryManager.enabled = False
     config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "linux"
-    shell = ZMQInteractiveShell.instance(
-        config=config, display_pub_class=Publisher, displayhook_class=Hook, recorder=recorder
-    )
+    hooks = {"display_pub_class": Publisher, "displayhook_class": Hook}
+    shell = ZMQInteractiveShell.instance(config=config, recorder=recorder, **hooks)
     shell.set_hook("show_in_pager", _do_nothing, 0)
     shell.enable_matplotlib()
     matplotlib.use = plt.switch_backend = _do_nothing

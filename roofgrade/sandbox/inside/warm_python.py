@@ -1,7 +1,7 @@
-"""The warm Python: imports what notebooks import, then forks one child for each submission.
+"""The warm Python: imports what notebooks import, then forks a child for each submission.
 
-It knows no answers and no questions, and shares nothing with its children that they could write to:
-no descriptor, no thread, no mapping.
+It contains no answers or questions, and shares nothing writable with its children: no descriptor,
+no thread, no mapping.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
-import anywidget  # noqa: F401  Imported once here, so that no child has to.
+import anywidget  # noqa: F401  imported here, so that no child has to
 import ipywidgets  # noqa: F401
 import matplotlib
 import matplotlib.pyplot as plt
@@ -33,12 +33,12 @@ from roofgrade.sandbox.inside.shell import make_shell
 
 CHANNEL_DESCRIPTOR = 3
 NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
-# Running these cells once fills the caches that notebooks usually need.
+# Running these cells fills the caches that notebooks usually need.
 USUAL_CELLS = Path(__file__).with_name("usual_cells.txt").read_text().rstrip().split("\n---\n")
 
 
 def main(descriptor: int):
-    """Serve the worker at the other end of ``descriptor`` until it goes away."""
+    """Serve the worker at the other end of ``descriptor`` until it disconnects."""
     control = Channel(socket.socket(fileno=descriptor))
     setup = control.receive()
     recorder = Recorder()
@@ -50,7 +50,7 @@ def main(descriptor: int):
     gc.freeze()
     with contextlib.suppress(EOFError):
         if setup["walls"]:
-            fonts = _find_open_fonts()
+            fonts = {n: path for n, path in _list_descriptors() if path.endswith((".ttf", ".otf"))}
             control.send(_find_shared(keep={descriptor, *fonts}))
             seal.set_dumpable(False)
             while True:
@@ -78,14 +78,10 @@ def _run_usual_cells(shell, recorder):
 
 
 def _close_loops():
-    """Close the event loops, whose epoll all children would share."""
+    """Close the event loops, since all children would share their epoll objects."""
     for thing in gc.get_objects():
         if isinstance(thing, asyncio.BaseEventLoop) and not thing.is_closed():
             thing.close()
-
-
-def _find_open_fonts() -> dict[int, str]:
-    return {n: path for n, path in _list_descriptors() if Path(path).suffix in (".ttf", ".otf")}
 
 
 def _list_descriptors():
@@ -107,7 +103,7 @@ def _find_shared(keep) -> dict:
 
 
 def _fork_sealed(control, setup, fonts, shell, recorder):
-    """Fork a child that is process 1 of its own namespaces, and send the worker its pidfd."""
+    """Fork a child that is process 1 of its own namespaces, and send its pidfd to the worker."""
     job, connection = control.receive_descriptor()
     middle = os.fork()
     if middle:
@@ -129,14 +125,14 @@ def _fork_sealed(control, setup, fonts, shell, recorder):
     def close_off():
         os.dup2(connection, CHANNEL_DESCRIPTOR)
         _close_descriptors(fonts)
-        os.setsid()  # Else a signal to process group 0 would reach the warm Python.
+        os.setsid()  # Otherwise a signal to process group 0 would reach the warm Python.
         seal.seal_process(walls["tmpfs"], setup["limits"], base64.b64decode(walls["filters"]))
 
     _run_child(close_off, lambda: socket.socket(fileno=CHANNEL_DESCRIPTOR), job, shell, recorder)
 
 
 def _fork_unsandboxed(control, setup, shell, recorder):
-    """Fork a child without walls. It is reaped only after the worker has killed its group."""
+    """Fork a child without walls, which is reaped after the worker has killed its group."""
     job, descriptor = control.receive_descriptor()
     connection = socket.socket(fileno=descriptor)
     child = os.fork()
@@ -145,7 +141,7 @@ def _fork_unsandboxed(control, setup, shell, recorder):
         control.send({"pid": child})
         try:
             control.receive()
-        except EOFError:  # The worker is gone, and its processes must not stay.
+        except EOFError:  # The worker is gone, so end its child, too.
             os.killpg(child, signal.SIGKILL)
             raise
         os.waitpid(child, 0)
@@ -161,7 +157,7 @@ def _fork_unsandboxed(control, setup, shell, recorder):
 
 
 def _close_descriptors(fonts):
-    """Close all descriptors of the warm Python, and open the fonts anew under their numbers."""
+    """Close all descriptors of the warm Python, and reopen the fonts under the same numbers."""
     os.closerange(CHANNEL_DESCRIPTOR + 1, 1 << 12)
     for descriptor, path in fonts.items():
         opened = os.open(path, os.O_RDONLY)
@@ -175,11 +171,11 @@ def _run_child(close_off, connect, job, shell, recorder):
     try:
         try:
             close_off()
-        finally:  # The worker must hear of an error, so the channel is opened in any case.
+        finally:  # Open the channel in any case, to report errors.
             channel = Channel(connect())
         _prepare_home(job["home"], recorder)
         channel.send({"sealed": True})
-        # The worker sends the files only after it has checked the walls.
+        # The worker checks the walls before it sends the files.
         for name, content in channel.receive()["files"].items():
             path = Path(name)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -43,9 +43,9 @@ needs_sandbox = pytest.mark.usefixtures("sandbox")
 def test_no_two_sandboxes_have_the_same_core_while_there_are_enough(box):
     cores = os.sched_getaffinity(0)
     taken = [identity.take_core() for _ in cores]
-    alone = [core.number for core in taken if core.held]
-    assert len(set(alone)) == len(alone)
-    assert {core.number for core in taken} <= cores
+    claimed = [core for core, claim in taken if claim]
+    assert len(set(claimed)) == len(claimed)
+    assert {core for core, _ in taken} <= cores
     with box.open({}) as child:
         assert len(os.sched_getaffinity(child._process.pid)) == 1
 
@@ -56,7 +56,7 @@ def test_no_two_sandboxes_have_the_same_user(box):
         if one.user is None:
             assert one == identity.Identity()
         else:
-            assert one.held.fileno() >= 0
+            assert one.claim.fileno() >= 0
     if AS_ROOT:
         assert identity.FIRST <= first.user < second.user <= identity.LAST
         with pytest.raises(KeyError):
