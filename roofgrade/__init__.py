@@ -1,20 +1,20 @@
-"""Grades what students hand in: their code runs in a sandbox, and answers are judged outside it.
+"""Grades submitted notebooks: student code runs in a sandbox, and answers are judged outside it.
 
-``python -m roofgrade ps1`` reads ``submitted/``, runs each notebook in a sandbox, judges its values
-by the question tables, and saves points and messages with nbgrader's own code, so that Formgrader,
-feedback and export work as usual. In the order in which a submission passes through them:
+``python -m roofgrade ps1`` reads ``submitted/``, runs each notebook in the sandbox, judges its
+values against the question tables, and saves points and messages with nbgrader's own code.
+Formgrader, feedback and export therefore work as usual. The packages, in order of use:
 
-- ``course``: where a course keeps its files; ``intake``: the submitted files and their owners
-- ``restore``: the released notebook with the student's answers put back
-- ``sandbox``: a process without rights; ``judge``: runs a notebook there and judges its values
-- ``run``: a grading run over a class, on the workers of this machine or of a cluster
-- ``gradebook``: results in files and in nbgrader's database
-- ``pages``: the pages people read; ``regrade_export``: regrading, late penalties, export
-- ``commands``: the command line; ``common``: helpers that all of them use
+- ``course``: the course's folders and settings; ``intake``: submitted files and their owners
+- ``restore``: puts the student's answers back into the released notebook
+- ``sandbox``: an unprivileged process; ``judge``: runs a notebook there and judges its values
+- ``run``: grades a whole class, with workers on this machine or on a cluster
+- ``gradebook``: stores results in files and in nbgrader's database
+- ``pages``: HTML pages and tables; ``regrade_export``: regrading, late penalties and export
+- ``commands``: the command line; ``common``: helpers for all packages
 """
 
 import sys
 
-# On import, jsonschema builds a grammar of international addresses, which no notebook's schema
-# uses. That takes longer than all other imports of a worker together.
+# On import, jsonschema builds a grammar for international addresses. No notebook schema uses it,
+# and it takes longer than all of a worker's other imports combined.
 sys.modules.setdefault("rfc3987_syntax", None)

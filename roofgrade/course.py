@@ -1,4 +1,4 @@
-"""The folders and settings of a course, as its nbgrader_config.py defines them."""
+"""A course's folders and settings, as defined in its nbgrader_config.py."""
 
 import contextlib
 import hmac
@@ -19,7 +19,7 @@ SETTINGS_FILE = "nbgrader_config.py"
 
 @dataclass(frozen=True)
 class Course:
-    """The folder of a course, with its submissions, results and gradebook.
+    """A course folder with its submissions, results and gradebook.
 
     Raises ValueError if ``root`` has no nbgrader_config.py.
     """
@@ -32,22 +32,21 @@ class Course:
 
     @cached_property
     def config(self) -> Config:
-        """nbgrader's settings."""
         return PyFileConfigLoader(SETTINGS_FILE, path=str(self.root)).load_config()
 
     @cached_property
     def directory(self) -> CourseDirectory:
-        """nbgrader's own view of the folder."""
+        """nbgrader's own object for the folder."""
         return CourseDirectory(config=self.config, root=str(self.root))
 
     @property
     def db_url(self) -> str:
-        """The gradebook's address, for SQLAlchemy."""
+        """The gradebook's URL, for SQLAlchemy."""
         return self.directory.db_url
 
     @property
     def submitted(self) -> Path:
-        """The folder with one folder per student, each with one folder per set."""
+        """The folder of submissions, as STUDENT/SET."""
         return self.root / self.directory.submitted_directory
 
     @property
@@ -59,12 +58,12 @@ class Course:
         return self.root / self.directory.feedback_directory
 
     def released_sets(self) -> tuple[str, ...]:
-        """The names of the sets that have a release."""
+        """Return the names of the sets that have a release."""
         folder = self.root / self.directory.release_directory
         return tuple(sorted(path.parent.name for path in folder.glob("*/*.ipynb")))
 
     def release_path(self, assignment: str) -> Path:
-        """The path of the released notebook. Raises ValueError if there is none."""
+        """Return the path of the released notebook. Raises ValueError if there is none."""
         path = self._notebook(self.directory.release_directory, assignment)
         if not path.is_file():
             known = ", ".join(self.released_sets())
@@ -73,11 +72,11 @@ class Course:
         return path
 
     def source_path(self, assignment: str) -> Path:
-        """The path of the notebook with the solutions."""
+        """Return the path of the notebook with the solutions."""
         return self._notebook(self.directory.source_directory, assignment)
 
     def private_paths(self) -> tuple[Path, ...]:
-        """The paths that no student may see: everything except the release."""
+        """Return the paths that no student may see: everything except the release."""
         kinds = ("source", "submitted", "autograded", "feedback")
         names = ("", "grading", *(getattr(self.directory, f"{kind}_directory") for kind in kinds))
         paths = [self.root / name for name in names]
@@ -88,28 +87,28 @@ class Course:
 
     @property
     def shared(self) -> bool:
-        """Whether several teachers work on the course, as users of one group."""
+        """Whether several teachers, as users in one group, work on the course."""
         return self.directory.groupshared
 
     @property
     def grading(self) -> Path:
-        """The folder with the results and the key of the cases, which is created if missing.
+        """The folder with the results and the case key, created if missing.
 
-        Only its owner can read it; in a ``shared`` course, the group can, too.
+        It is readable by its owner and, in a ``shared`` course, by the group.
         """
         folder = self.root / "grading"
         folder.mkdir(mode=0o700, exist_ok=True)
         return self.open_to_group(folder)
 
     def open_to_group(self, path: Path) -> Path:
-        """Let the group write a file or folder if the course is ``shared``, and return its path."""
+        """Make a file or folder group-writable if the course is ``shared``, and return its path."""
         if self.shared:
             safe_files.let_group_write(path)
         return path
 
     @cached_property
     def case_key(self) -> bytes:
-        """The secret key from which each student's cases are drawn, created once."""
+        """The secret key from which students' cases are drawn, created on first use."""
         path = self.grading / "key"
         if not path.exists():
             new_file = path.with_suffix(f".{secrets.token_hex(4)}")
@@ -124,10 +123,10 @@ class Course:
         return bytes.fromhex(self.open_to_group(path).read_text())
 
     def case_secret(self, assignment: str, student: str, files: str) -> str:
-        """The seed of the cases on which one student's work is tried.
+        """Return the seed of the cases that test one student's work.
 
         ``files`` is the hash of the submitted files. Unchanged work gets the same cases again.
-        Changed work gets new ones, so knowing the last cases doesn't help.
+        Changed work gets new ones, so knowing the previous cases does not help.
         """
         message = f"{assignment}/{student}/{files}".encode()
         return hmac.new(self.case_key, message, "sha256").hexdigest()

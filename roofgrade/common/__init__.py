@@ -1,1 +1,1 @@
-"""Helpers for every part of grading: file access without links, limits, sentences, errors, CSV."""
+"""Helpers for all of grading: link-safe file access, limits, sentences, errors and CSV."""

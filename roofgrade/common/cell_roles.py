@@ -1,6 +1,6 @@
-"""The role that nbgrader's metadata gives a cell.
+"""Reads a cell's role from its nbgrader metadata.
 
-nbgrader has these functions too, but importing it takes longer than the rest of a worker.
+nbgrader has similar functions, but importing it takes longer than the rest of a worker's start.
 """
 
 
@@ -10,12 +10,12 @@ def is_grade(cell) -> bool:
 
 
 def is_solution(cell) -> bool:
-    """Return whether the cell is for the student to fill in."""
+    """Return whether the student fills in the cell."""
     return bool(_read_marks(cell).get("solution"))
 
 
 def is_check(cell) -> bool:
-    """Return whether the cell has points and is not for the student to fill in."""
+    """Return whether the cell has points and is not one that the student fills in."""
     return is_grade(cell) and not is_solution(cell)
 
 

@@ -1,4 +1,4 @@
-"""Reads the CSV files of a registrar or an LMS, separated by commas, semicolons or tabs."""
+"""Reads CSV files from a registrar or an LMS, separated by commas, semicolons or tabs."""
 
 import csv
 import io
@@ -12,7 +12,7 @@ SEPARATORS = ",;\t"
 
 @dataclass(frozen=True)
 class Sheet:
-    """The rows of a file after its head, each with the number of its last line."""
+    """A CSV file's header, and its other rows with the number of each row's last line."""
 
     path: Path
     separator: str
@@ -21,10 +21,10 @@ class Sheet:
 
 
 def read(path) -> Sheet:
-    """Read a CSV file, with or without a byte order mark. Skips empty rows.
+    """Read a CSV file, with or without a byte order mark, and skip empty rows.
 
-    Raises ValueError for a file that is empty, not UTF-8 or not CSV, and for a row that is longer
-    or shorter than the head.
+    Raises ValueError if the file is empty, not UTF-8 or not CSV, or if a row is longer or shorter
+    than the header.
     """
     path = Path(path)
     try:

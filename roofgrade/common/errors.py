@@ -1,4 +1,4 @@
-"""The errors that end the grading of a submission early."""
+"""Errors that end a submission's grading early."""
 
 
 class RefusedError(Exception):
@@ -6,12 +6,12 @@ class RefusedError(Exception):
 
 
 class ProcessEndedError(Exception):
-    """The student's process is gone, or no longer makes sense. The message says why."""
+    """The student's process has ended or sent an invalid reply. The message says why."""
 
 
 class ProcessCrashedError(ProcessEndedError):
-    """The student's process crashed, or something outside ended it."""
+    """The student's process crashed or was killed from outside."""
 
 
 class MachineryError(RuntimeError):
-    """The grader failed, not the student. Grading tries again, then asks a person."""
+    """The grader itself failed. Grading retries, and then leaves the submission to a person."""

@@ -1,8 +1,8 @@
 """Limits the memory and CPU time of code that reads student data outside the sandbox.
 
-None of that data runs here, but it can be made to take gigabytes or hours to read: a million empty
-lists, or a line that makes a parser backtrack. The limit is on CPU time, so a busy machine does not
-matter.
+The data is never executed here, but a student can make it take gigabytes or hours to read, with a
+million empty lists or a line that makes a parser backtrack. Time limits are in CPU time, so a busy
+machine makes no difference.
 """
 
 import contextlib
@@ -16,22 +16,22 @@ import signal
 import time
 from pathlib import Path
 
-# Honest work needs a twentieth of each.
-MEMORY_ROOM = 384 << 20  # bytes beyond what a process uses at the start
+# Ordinary submissions need a twentieth of each limit.
+MEMORY_ROOM = 384 << 20  # bytes on top of the process's initial use
 SECONDS = 20.0
 LARGEST_RESULT = 64 << 20  # bytes that a forked process may return
-# Even a very busy machine gives a process a twentieth of its time.
+# Even on a very busy machine, a process gets a twentieth of the time.
 WAIT_SECONDS = 20 * SECONDS
 
 
 class LimitExceededError(Exception):
-    """Reading a student's work took more memory or time than is allowed."""
+    """Reading a student's work exceeded the memory or time limit."""
 
 
 def limit_memory(room: int = MEMORY_ROOM):
-    """Make this process raise MemoryError when it asks for more than ``room`` more bytes.
+    """Make this process raise MemoryError if it allocates more than ``room`` further bytes.
 
-    Only Linux reports a process's memory and enforces such a limit; elsewhere this does nothing.
+    Does nothing outside Linux, the only system that reports and limits this memory.
     """
     status = Path("/proc/self/status")
     used = re.search(r"^VmData:\s+(\d+) kB", status.read_text(), re.M) if status.exists() else None
@@ -53,9 +53,9 @@ def limit_time(seconds: float = SECONDS):
 
 
 def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float = SECONDS):
-    """Call a function in a forked process, within ``room`` bytes and ``seconds`` of CPU time.
+    """Call a function in a forked process, limited to ``room`` bytes and ``seconds`` of CPU time.
 
-    Raises LimitExceededError if it exceeds them, and whatever the function raises.
+    Raises LimitExceededError if the call exceeds a limit, and any error that the function raises.
     """
     ours, theirs = os.pipe()
     pid = os.fork()
@@ -80,7 +80,7 @@ def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float =
 def _send_result(pipe, function, arguments, room, seconds):
     code = 1
     try:
-        gc.freeze()  # A collection would touch, and so copy, all memory of the parent's objects.
+        gc.freeze()  # Garbage collection would touch, and so copy, all of the parent's objects.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         limit_memory(room)
         with limit_time(seconds):
@@ -99,7 +99,7 @@ def _send_result(pipe, function, arguments, room, seconds):
 
 
 def _receive_result(pipe):
-    """Return the bytes from the pipe, or None if they are incomplete, too many or too late."""
+    """Return the bytes from the pipe, or None if they are incomplete, too many or late."""
     data, until = bytearray(), time.monotonic() + WAIT_SECONDS
     while len(data) <= LARGEST_RESULT:
         if not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:

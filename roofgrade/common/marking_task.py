@@ -1,4 +1,4 @@
-"""The task of marking one submission. Imports nothing of the package, so a worker starts fast."""
+"""The task of marking one submission. Imports only the standard library, so workers start fast."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ CELL_SECONDS, NOTEBOOK_SECONDS = 30.0, 120.0
 class Task:
     """One submission to mark.
 
-    ``files`` are those next to the notebook, by path. ``release_json`` is the released notebook,
-    with the locked cells as the gradebook has them. ``secret`` seeds the student's cases,
-    ``review_reason`` says why a person has to look in any case, and ``key`` is the hash of
+    ``files`` maps the paths of the other submitted files to their contents. ``release_json`` is the
+    released notebook with the gradebook's locked cells. ``secret`` seeds the student's cases.
+    ``review_reason`` says why a person must check the result in any case. ``key`` is a hash of
     everything that the result depends on.
     """
 

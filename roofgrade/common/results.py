@@ -8,11 +8,11 @@ GRADED, REFUSED, WAITING = "graded", "refused", "person"
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """The reply of the student's process to one check, and its judgement.
+    """The reply of the student's process to one check, and its verdict.
 
-    ``asked`` is the probe, so that the reply can be judged anew without running student code.
-    ``credit`` is the share of ``points``, ``slips`` the names of the recognised mistakes. The first
-    ``shared`` calls are the same for every student. ``given`` is the value as a reader sees it.
+    ``asked`` is the probe, which is needed to judge the reply again without running student code.
+    ``credit`` is the share of ``points`` earned, and ``slips`` names the recognised mistakes. The
+    first ``shared`` calls are the same for all students. ``given`` is the value in printable form.
     """
 
     question: str
@@ -29,15 +29,15 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """The result of one submission, with everything needed to save it.
+    """The result of one submission, with all the data needed to save it.
 
-    ``folder`` is its path below ``submitted/``. ``reason`` tells the student why it was refused, or
-    the instructor why a person is needed, and ``remarks`` what was repaired or noticed.
-    ``notebook`` is the graded one as JSON, or "" if it was refused. ``answers`` go by grade id.
-    ``reading`` names the paragraphs whose text is elsewhere, ``flagged`` the cells that a person
-    has to score to settle ``reason``. ``key`` is the hash of everything the result depends on:
-    files, release, grader. ``gone`` means that the process ended for no known reason, so the next
-    run tries again. ``alike`` are the other students who named the same ``me``.
+    ``folder`` is the submission's path below ``submitted/``. ``reason`` tells the student why it
+    was refused, or the instructor why a person is needed. ``remarks`` lists repairs and
+    observations. ``notebook`` is the graded notebook as JSON, or "" if it was refused. ``answers``
+    maps grade ids to answers. ``reading`` names the paragraphs whose text is elsewhere, and
+    ``flagged`` the cells that a person must score to settle ``reason``. ``key`` is a hash of the
+    files, the release and the grader. ``gone`` means that the process ended for an unknown reason,
+    so the next run tries again. ``alike`` lists other students who named the same ``me``.
     """
 
     student: str

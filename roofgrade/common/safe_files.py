@@ -1,7 +1,7 @@
 """Reads and writes files, without following links, in folders that others can write to.
 
-Each part of a path is opened relative to the folder above it, so that nobody can swap one between
-a check and a read. Files are written under a temporary name and then moved to their place.
+Each part of a path is opened relative to its parent, so nobody can swap a folder between a check
+and a read. Files are written under a temporary name and then renamed.
 """
 
 import contextlib
@@ -12,11 +12,11 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-# There is only one writer at a time, so a file that a killed writer left can be overwritten.
+# There is only one writer at a time, so it can overwrite a file that a killed writer left.
 TEMPORARY_NAME = ".being-written"
-# The errors for a full disk, a used-up quota and a file that is too large.
+# Errors for a full disk, an exhausted quota and a file that is too large.
 DISK_FULL_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-# Jupyter makes this folder next to a notebook that somebody opens.
+# Jupyter creates this folder next to a notebook when someone opens it.
 CHECKPOINTS = ".ipynb_checkpoints"
 
 
@@ -42,7 +42,7 @@ def swap_folders(first: Path, second: Path):
 
 
 def let_group_write(path: Path | int):
-    """Let the group write a file or folder, if this user owns it."""
+    """Make a file or folder writable for its group, if this user owns it."""
     status = os.stat(path)
     mode = 0o2770 if stat.S_ISDIR(status.st_mode) else 0o660
     if status.st_uid == os.geteuid() and status.st_mode & mode != mode:
@@ -55,9 +55,9 @@ def open_below(
 ) -> Iterator[int]:
     """Open a file or folder below ``root`` without following links, and yield its descriptor.
 
-    ``root`` is a trusted path or the descriptor of a folder. ``make`` makes missing folders,
-    ``shared`` lets the group write in all of them. Raises OSError if a name is a link or, without
-    ``make``, missing. Never waits for a fifo.
+    ``root`` is a trusted path or a folder's descriptor. ``make`` creates missing folders, and
+    ``shared`` makes them all writable for the group. Raises OSError if a name is a link or, without
+    ``make``, is missing. Never blocks on a FIFO.
     """
     opened = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -82,9 +82,9 @@ def _open_one(folder, name, make, shared):
 
 
 def read(root: Path | int, *names: str, most: int) -> bytes | None:
-    """Return the content of a regular file below ``root`` that is reached without a link.
+    """Return the content of a regular file below ``root``, without following links.
 
-    Returns None if there is no such file, or it is longer than ``most`` bytes.
+    Returns None if there is no such file or it is longer than ``most`` bytes.
     """
     with contextlib.suppress(OSError), open_below(root, *names) as opened:
         status = os.fstat(opened)
@@ -95,9 +95,9 @@ def read(root: Path | int, *names: str, most: int) -> bytes | None:
 
 
 def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable: bool = True):
-    """Write a file into an open folder. Others see all of its new content, or the old.
+    """Write a file into an open folder atomically: readers see the old or the new content.
 
-    If ``durable``, the content is on the disk afterwards, even if the machine fails.
+    If ``durable``, the content is on disk when this returns, even if the machine fails later.
     """
     with contextlib.suppress(FileNotFoundError):
         os.unlink(TEMPORARY_NAME, dir_fd=folder)
@@ -109,7 +109,7 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
             os.fchmod(file.fileno(), mode)
             if durable:
                 os.fsync(file.fileno())
-    except OSError:  # Half a file would only fill the disk.
+    except OSError:  # Half a file would only take up space.
         with contextlib.suppress(OSError):
             os.unlink(TEMPORARY_NAME, dir_fd=folder)
         raise
@@ -119,17 +119,17 @@ def write(folder: int, name: str, content: bytes, mode: int = 0o600, *, durable:
 
 
 def touch(folder: int, name: str):
-    """Make an empty file in an open folder, if nothing has that name yet."""
+    """Create an empty file in an open folder, unless the name is taken."""
     with contextlib.suppress(FileExistsError):
         new = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         os.close(os.open(check_name(name), new, 0o600, dir_fd=folder))
 
 
 def write_files(folder, contents, mode, *, shared=False, only=True):
-    """Write files, bytes by path, below an open folder. ``only`` deletes all other files.
+    """Write {path: bytes} files below an open folder. ``only`` deletes all other files.
 
-    Not durable: after a failure ``has_files`` finds what is lost, and it can be written again.
-    Raises OSError if a link is in the way or, unless ``only``, a folder is in a file's place.
+    A machine failure may lose files, which ``has_files`` then detects. Raises OSError if a path
+    contains a link or, unless ``only``, if a folder has a file's name.
     """
     if only:
         _delete_others(folder, contents)
@@ -145,7 +145,7 @@ def _delete_others(folder, contents):
     for path, name, place in _walk_files(folder):
         if path not in contents:
             os.unlink(name, dir_fd=place)
-    # The innermost folders go first. A folder with Jupyter's checkpoints is not empty, and stays.
+    # Delete the innermost folders first. A folder with Jupyter checkpoints is not empty and stays.
     for where, folders, _, place in os.fwalk(".", topdown=False, dir_fd=folder):
         for name in folders:
             if str(PurePosixPath(where, name)) not in needed:
@@ -154,7 +154,7 @@ def _delete_others(folder, contents):
 
 
 def has_files(folder, contents, *, only=True):
-    """Return whether an open folder has these files and, if ``only``, no other and no links."""
+    """Return whether an open folder has these files and, if ``only``, no other files or links."""
     missing = dict(contents)
     for path, name, place in _walk_files(folder):
         if path in missing:
@@ -167,7 +167,7 @@ def has_files(folder, contents, *, only=True):
 
 
 def _walk_files(folder):
-    """Yield each file or link below an open folder: its path, name and folder's descriptor."""
+    """Yield the path, name and parent's descriptor of each file or link below an open folder."""
     for where, folders, names, place in os.fwalk(".", dir_fd=folder):
         folders[:] = [name for name in folders if name != CHECKPOINTS]
         modes = {name: os.stat(name, dir_fd=place, follow_symlinks=False) for name in folders}

@@ -4,14 +4,14 @@ from pathlib import Path
 
 from rooflab.words import Words
 
-# Looks up the sentences that students and teachers read.
+# Looks up sentences for students and teachers.
 sentence = Words(Path(__file__).parents[1] / "words")
 
 
 def replace_surrogates(text: str) -> str:
-    """Join or replace the halves of surrogate pairs, so that a text can be written as UTF-8.
+    """Join surrogate pairs and replace lone surrogates, so that text can be encoded as UTF-8.
 
-    JSON may contain a character as two halves, and a forger may send only one of them.
+    JSON may encode a character as a pair, and a forger may send only one half.
 
     >>> replace_surrogates("a\\ud83d\\ude00b\\ud83d") == "a\\N{GRINNING FACE}b\\ufffd"
     True
@@ -24,7 +24,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def escape_text(name: str, most: int | None = 200) -> str:
-    """Escape unprintable characters. Returns at most ``most`` characters.
+    """Escape unprintable characters, and keep at most ``most`` characters.
 
     >>> escape_text("ps1\\x1b[2J.ipynb")
     'ps1\\\\x1b[2J.ipynb'
@@ -35,7 +35,7 @@ def escape_text(name: str, most: int | None = 200) -> str:
 
 
 def escape_lines(text: str) -> str:
-    """Escape all unprintable characters except line ends, so that a terminal can show the text.
+    """Escape all unprintable characters except newlines, for display in a terminal.
 
     >>> escape_lines("ada\\n\\x1b[2Jbob")
     'ada\\n\\\\x1b[2Jbob'
@@ -44,7 +44,7 @@ def escape_lines(text: str) -> str:
 
 
 def format_points(value: float) -> str:
-    """Return points as text with at most two decimals, and 0 without a sign.
+    """Format points with at most two decimals, and zero without a sign.
 
     >>> format_points(7.5), format_points(-0.001)
     ('7.5', '0')

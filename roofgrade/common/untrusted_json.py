@@ -1,8 +1,8 @@
-"""Reads all JSON that comes from students: submissions, and the replies of their processes.
+"""Reads all JSON from students: their submissions, and the replies of their processes.
 
-Nothing else outside the sandbox reads such JSON. The result is plain data, bounded in length, depth
-and number of values, that can be written as UTF-8. Files that this package wrote from it may be
-read by other means.
+No other code outside the sandbox reads such JSON. The result is plain data of limited length, depth
+and size that can be encoded as UTF-8. Other code may read files that this package writes from that
+data.
 """
 
 import itertools
@@ -11,14 +11,14 @@ import re
 
 from roofgrade.common.sentences import replace_surrogates, sentence
 
-# The deepest nesting of lists. Recursive functions copy and write them.
+# The deepest nesting of lists, since recursive functions copy and write them.
 DEEPEST = 100
-# A string in JSON. The last one may have no end.
+# A JSON string. The last one in a text may be unterminated.
 STRING = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\Z)', re.DOTALL)
 
 
 class UnreadableError(ValueError):
-    """The input is not JSON, or too much of it. The message says which."""
+    """The input is not JSON or is too large. The message says which."""
 
 
 def read(raw: bytes, *, most: int, most_values: int):
@@ -34,13 +34,13 @@ def read(raw: bytes, *, most: int, most_values: int):
     try:
         # Like json.loads, this recognises UTF-8 with a byte order mark, UTF-16 and UTF-32.
         text = raw.decode(json.detect_encoding(raw), "surrogatepass")
-        # This comes before parsing, so that no value takes memory yet.
+        # Count before parsing, while the values take no memory yet.
         if _count_values(text) > most_values < _count_values(STRING.sub("", text)):
             raise UnreadableError(sentence("door.many", most=most_values))
         data = json.loads(text)
         if _is_deep(data):
             raise RecursionError
-        # Half a surrogate pair, which only a forger sends, cannot be written to a file.
+        # A lone surrogate, which only a forger sends, cannot be written to a file.
         if r"\ud" in text or r"\uD" in text or replace_surrogates(text) is not text:
             data = json.loads(replace_surrogates(json.dumps(data, ensure_ascii=False)))
     except RecursionError:
@@ -58,7 +58,7 @@ def _count_values(text):
 
 
 def _is_deep(data):
-    """Return whether lists are nested too deeply. Works by layers, so it needs no recursion."""
+    """Return whether lists are nested too deeply, going layer by layer instead of recursively."""
     layer = [data]
     for _ in range(DEEPEST):
         layer = [value.values() if isinstance(value, dict) else value

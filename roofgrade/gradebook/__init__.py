@@ -1,1 +1,1 @@
-"""Results as files, and nbgrader's gradebook, which only one writer fills."""
+"""Stores results in files, and in nbgrader's gradebook through a single writer."""

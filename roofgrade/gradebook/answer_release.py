@@ -1,4 +1,4 @@
-"""Records whether the answers of a set are released, so that feedback pages may contain them.
+"""Records whether a set's answers are released, so that feedback pages may contain them.
 
 An empty file in the set's folder in ``grading/`` marks the release.
 """
@@ -27,22 +27,22 @@ def release_answers(course: Course, assignment: str):
 
 
 def withdraw_answers(course: Course, assignment: str):
-    """Withdraw the answers of a set; it may be unreleased."""
+    """Withdraw the answers of a set, whether or not they were released."""
     course.release_path(assignment)
     with contextlib.suppress(FileNotFoundError):
         (course.grading / assignment / RELEASED_FILE).unlink()
 
 
 def are_answers_released(course: Course, assignment: str) -> bool:
-    """Whether the answers of a set are released."""
+    """Return whether the answers of a set are released."""
     return (course.root / "grading" / assignment / RELEASED_FILE).is_file()
 
 
 def read_model_answers(course: Course, assignment: str) -> dict[str, str]:
-    """Return the model answer of each paragraph of a set, as Markdown by grade id.
+    """Return the model answer of each paragraph of a set, in Markdown, by grade id.
 
-    Model answers are between nbgrader's solution marks in the source; without a source there are
-    none.
+    Model answers are the text between nbgrader's solution marks in the source notebook. Without a
+    source notebook, the result is empty.
     """
     path, answers = course.source_path(assignment), {}
     for cell in nbformat.read(path, as_version=4).cells if path.is_file() else ():
@@ -53,7 +53,7 @@ def read_model_answers(course: Course, assignment: str) -> dict[str, str]:
 
 
 def find_last_due_date(course: Course, assignment: str) -> datetime.datetime | None:
-    """Return the last due date of a set, extensions included; None if it has none."""
+    """Return the last due date of a set, including extensions, or None if it has none."""
     with Gradebook(course.db_url) as gradebook, contextlib.suppress(MissingEntry):
         last = gradebook.find_assignment(assignment).duedate
         if last:

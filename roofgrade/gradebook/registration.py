@@ -1,4 +1,4 @@
-"""Registers a problem set in the gradebook, which nbgrader needs before it can grade."""
+"""Registers a problem set in the gradebook, as nbgrader requires before grading."""
 
 import contextlib
 import hashlib
@@ -19,10 +19,10 @@ from roofgrade.gradebook.database import QUIET_LOG, CourseGradebook, lend_gradeb
 
 
 def register_set(course: Course, assignment: str, book: CourseGradebook):
-    """Register a set in the gradebook as its source is now; existing grades survive.
+    """Register a set in the gradebook according to its current source, and keep existing grades.
 
-    This does the work of ``nbgrader generate_assignment SET --create --force``, but keeps the
-    release as students got it. Raises ValueError if the gradebook refuses the set, or if the source
+    This is like ``nbgrader generate_assignment SET --create --force``, but does not change the
+    release that students got. Raises ValueError if the gradebook rejects the set, or if the source
     is missing.
     """
     source, name = course.source_path(assignment), f"registered {assignment}"
@@ -41,7 +41,7 @@ def register_set(course: Course, assignment: str, book: CourseGradebook):
 
 
 def make_release_json(course: Course, assignment: str, book: CourseGradebook) -> str:
-    """Return the release as JSON, with the locked cells of the gradebook, rubrics included.
+    """Return the release as JSON, with the gradebook's locked cells, including rubrics.
 
     Raises ValueError if the release and the gradebook have different cells.
     """
@@ -84,7 +84,7 @@ def _generate_assignment(course, assignment):
 
 
 class _LastError(logging.Handler):
-    """Keeps the last line of the last traceback that nbgrader logged: why it gave up."""
+    """Keeps the last line of the last traceback in nbgrader's log, which says why it gave up."""
 
     last = ""
 

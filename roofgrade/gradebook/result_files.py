@@ -1,8 +1,8 @@
-"""Keeps results as files, so that graded work need not run again.
+"""Stores results in files, so that graded work need not run again.
 
-``COURSE/grading/SET/results/`` has one file for each folder that came in. A result is valid as long
-as its key, a hash of everything it depends on, is unchanged. An empty file next to a result marks
-it as not yet saved in the gradebook; the next command saves it.
+``COURSE/grading/SET/results/`` has one file per submitted folder. A result is valid while its key,
+a hash of everything it depends on, is unchanged. An empty file next to a result marks it as not yet
+saved in the gradebook. The next command saves it.
 """
 
 import contextlib
@@ -32,9 +32,9 @@ from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
 
 RESULTS_FOLDER, LOCK_FILE, UNSAVED_SUFFIX = "results", "lock", ".unsaved"
-# Errors from a network disk without locks.
+# Errors from a network disk that does not support locks.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-WAIT_SECONDS = 5  # for the lock of a run that has ended
+WAIT_SECONDS = 5  # for the lock of a run that has just ended
 SOURCE_SUFFIXES = (".py", ".toml", ".js")
 PACKAGES = [Path(package.__file__).parent for package in (roofkit, rooflab, roofcheck, roofgrade)]
 
@@ -54,14 +54,14 @@ def write_result(course: Course, result: Result):
 
 
 def mark_saved(course: Course, result: Result):
-    """Remove the mark of a result that is in the gradebook, or has nothing to save."""
+    """Clear the mark of a result that is in the gradebook or has nothing to save."""
     name = _file_name(result.student, result.folder)
     with contextlib.suppress(FileNotFoundError):
         (course.grading / result.assignment / RESULTS_FOLDER / f"{name}{UNSAVED_SUFFIX}").unlink()
 
 
 def read_unsaved(course: Course, assignment: str) -> list[Result]:
-    """Return the results that an interrupted run kept but didn't save."""
+    """Return the results that an interrupted run stored but did not save in the gradebook."""
     unsaved = []
     for path in sorted((course.grading / assignment / RESULTS_FOLDER).glob(f"*{UNSAVED_SUFFIX}")):
         if result := _read_file(path.with_suffix("")):
@@ -72,7 +72,7 @@ def read_unsaved(course: Course, assignment: str) -> list[Result]:
 
 
 def read_result(course: Course, assignment: str, student: str, folder: str) -> Result | None:
-    """Return the result of a folder; None if there is none, or it is unreadable."""
+    """Return the result of a folder, or None if it is missing or unreadable."""
     return _read_file(course.grading / assignment / RESULTS_FOLDER / _file_name(student, folder))
 
 
@@ -84,10 +84,10 @@ def read_results(course: Course, assignment: str) -> Iterator[Result]:
 
 
 def delete_moved(course: Course, assignment: str, places: Mapping[str, Iterable[str]]):
-    """Delete the results of folders that are gone, if their students have other folders now.
+    """Delete results of folders that no longer exist, if their students have other folders.
 
-    ``places`` are the folders of each student. The result of a student without any folder stays,
-    unless the folder had no owner or has another one now.
+    ``places`` maps each student to their folders. The result of a student without folders stays,
+    unless the result had no owner or its folder now has another owner.
     """
     owned = [(student, folder) for student in places for folder in places[student]]
     current, folders = {_file_name(*pair) for pair in owned}, {folder for _, folder in owned}
@@ -101,7 +101,7 @@ def delete_moved(course: Course, assignment: str, places: Mapping[str, Iterable[
 
 @contextlib.contextmanager
 def run_lock(course: Course, assignment: str):
-    """Lock a set against other runs. Raises LockHeldError if one is under way."""
+    """Lock a set against other runs. Raises LockHeldError if another run is under way."""
     name, place = safe_files.check_name(assignment), course.root / "grading" / assignment
     try:
         with safe_files.open_below(course.grading, name, make=True, shared=course.shared) as folder:
@@ -121,9 +121,9 @@ def run_lock(course: Course, assignment: str):
 
 
 def _lock_or_holder(file):
-    """Lock the file and return "", or return the process that holds it.
+    """Lock the file and return "", or return the process that holds the lock.
 
-    After a run is killed, a worker that was just starting can hold the lock for a moment.
+    A worker that is just starting when its run is killed can hold the lock for a moment.
     """
     deadline = time.monotonic() + WAIT_SECONDS
     while True:
@@ -155,9 +155,9 @@ def _is_alive(process):
 
 
 def make_key(submitted: Mapping[str, bytes], *texts: str) -> str:
-    """Return a result's key, three hashes: the submitted files, the texts, the grader.
+    """Return a result's key, which has three hashes: submitted files, texts and grader.
 
-    The texts are the release, and anything else the result depends on.
+    The texts are the release and anything else that the result depends on.
 
     >>> make_key({"ps1.ipynb": b"{}"}, "release") == make_key({"ps1.ipynb": b"{}"}, "another")
     False
@@ -166,7 +166,7 @@ def make_key(submitted: Mapping[str, bytes], *texts: str) -> str:
 
 
 def read_files_hash(key: str) -> str:
-    """Return the hash of the files from a result's key.
+    """Return the hash of the submitted files from a result's key.
 
     >>> files = {"ps1.ipynb": b"{}"}
     >>> read_files_hash(make_key(files, "release")) == hash_files(files)
@@ -176,12 +176,12 @@ def read_files_hash(key: str) -> str:
 
 
 def is_of_this_grader(key: str) -> bool:
-    """Whether a result was made with the current grader and question tables."""
+    """Return whether a result was made with the current grader and question tables."""
     return key.endswith(f"-{hash_grader()}")
 
 
 def hash_files(submitted: Mapping[str, bytes]) -> str:
-    """Return the hash of the submitted files, given by path."""
+    """Return the hash of files, given as {path: content}."""
     hashed = {name: hashlib.sha256(content).hexdigest() for name, content in submitted.items()}
     return hash_values(sorted(hashed.items()))
 
@@ -192,7 +192,7 @@ def hash_values(*plain) -> str:
 
 
 def hash_grader() -> str:
-    """Return the hash of the grader: all sources and question tables, Python and NumPy."""
+    """Return the hash of the grader: sources, question tables, Python and NumPy versions."""
     return _hash_grader(os.environ.get(QUESTIONS_VARIABLE, ""))
 
 
@@ -202,7 +202,7 @@ def _hash_grader(questions):
 
 
 def hash_sources(packages: Iterable[Path], questions: str = "") -> str:
-    """Return the hash of the packages' files and of an instructor's own questions."""
+    """Return the hash of the packages' files and of an instructor's questions in a folder."""
     paths = {
         path.relative_to(package.parent).as_posix(): path
         for package in packages

@@ -1,7 +1,7 @@
-"""Each student's standing in one set, from the gradebook and the results together.
+"""Reads each student's standing in one set from the gradebook and the stored results.
 
-The table of a run, feedback, export, late penalties and the report all use it, so that none of them
-counts unmarked work as 0.
+The run's table, feedback, export, late penalties and the report all use standings, so unmarked work
+never counts as 0.
 """
 
 from collections.abc import Collection, Mapping
@@ -17,7 +17,7 @@ from roofgrade.course import Course
 from roofgrade.gradebook.result_files import read_results
 from roofgrade.judge.shared_claims import withhold_shared
 
-# States besides a Result's: some cells are not yet read, or nothing was handed in.
+# States in addition to a Result's: some cells are unread, or nothing was submitted.
 UNREAD, NOT_SUBMITTED = "unread", "nothing"
 
 
@@ -25,9 +25,9 @@ UNREAD, NOT_SUBMITTED = "unread", "nothing"
 class Standing:
     """One student's points in one set.
 
-    ``score`` counts the cells that have been read, before ``penalty``; it is None if there are
-    none. ``unread`` are the points of ``waiting_cells``. In ``hand_scored_cells``, a person has set
-    the points. ``reason`` says why a submission was refused or needs a person.
+    ``score`` is the sum over the cells that have been read, before ``penalty``, or None if there
+    are none. ``unread`` is the number of points in ``waiting_cells``. A person has set the points
+    of ``hand_scored_cells``. ``reason`` says why a submission was refused or needs a person.
     """
 
     student: str
@@ -46,26 +46,26 @@ class Standing:
 
     @property
     def final(self) -> float | None:
-        """The points that count; None until everything has been read."""
+        """The final points, or None until everything has been read."""
         return self.provisional if self.state == GRADED else None
 
     @property
     def provisional(self) -> float | None:
-        """The points so far; None if nothing has been marked."""
+        """The points so far, or None if nothing has been marked."""
         return None if self.score is None else max(0.0, self.score - self.penalty)
 
 
 def is_settled(flagged: Collection[str], standing: Standing) -> bool:
-    """Whether a person has set the points of all flagged cells, if there are any."""
+    """Return whether there are flagged cells and a person has set the points of all of them."""
     return bool(flagged) and set(flagged) <= set(standing.hand_scored_cells)
 
 
 def read_counting_results(course: Course, assignment: str) -> dict[str, Result]:
-    """Return the Result of each student that counts, by id, without its notebook.
+    """Return the one Result of each student that counts, by id, without its notebook.
 
-    The replies are left out, too; an answer without a reply has None. If a student has several
-    folders, the one that needs a person goes first, then a graded one, so that a refused stray file
-    doesn't hide graded work. Results without an owner are left out.
+    Replies are dropped, too, but remain None where there was none. If a student has several
+    folders, one that needs a person takes precedence, then a graded one, so that a refused stray
+    file does not hide graded work. Results without an owner are omitted.
     """
     owned = (result for result in read_results(course, assignment) if result.student)
     results = [_drop_long_parts(withhold_shared(result)) for result in owned]
@@ -84,7 +84,7 @@ def _drop_long_parts(result):
 def read_standings(course: Course, assignment: str) -> dict[str, Standing]:
     """Return the Standing of each student on the roster or with a result, by id.
 
-    Raises ValueError if the gradebook does not know the set.
+    Raises ValueError if the gradebook does not have the set.
     """
     with Gradebook(course.db_url) as gradebook:
         return query_standings(gradebook, assignment, read_counting_results(course, assignment))
@@ -96,10 +96,10 @@ def query_standings(
     results: Mapping[str, Result] | None = None,
     only: str | None = None,
 ) -> dict[str, Standing]:
-    """Return each Standing from an open gradebook, or ``only`` one student's.
+    """Return each student's Standing, or ``only`` one student's, from an open gradebook.
 
-    ``results`` are the students'; without them, only the gradebook counts. Raises ValueError
-    if the gradebook does not know the set.
+    ``results`` has the students' results by id. Without it, only the gradebook counts. Raises
+    ValueError if the gradebook does not have the set.
     """
     results = results or {}
     worth = query_max_score(gradebook, assignment)
@@ -133,7 +133,7 @@ def query_student_ids(gradebook: Gradebook) -> list[str]:
 
 
 def query_max_score(gradebook: Gradebook, assignment: str) -> float | None:
-    """Return the points that a set is worth; None if the gradebook does not know it."""
+    """Return the points that a set is worth, or None if the gradebook does not have it."""
     query = sa.select(Assignment.max_score).where(Assignment.name == assignment)
     with gradebook.engine.connect() as connection:
         return connection.scalar(query)

@@ -1,9 +1,8 @@
-"""Saves results in the gradebook with nbgrader's own code; nothing else writes there.
+"""Saves results in the gradebook with nbgrader's own code, as its only writer.
 
-Each submission is one transaction. Its files in ``autograded/`` are written last, just before the
-database commits, so nobody marks an old version there while a newer one counts. If a writer is
-killed in between, the gradebook has no note of the files, and ``save_unsaved`` saves that
-submission again.
+Each submission is one transaction. Its files in ``autograded/`` are written just before the
+database commits, so nobody marks an old version while a newer one counts. If a writer is killed in
+between, the gradebook has no record of the files, and ``save_unsaved`` saves the submission again.
 """
 
 import json
@@ -31,8 +30,8 @@ WAIT_SECONDS = 60  # for someone else's lock on the gradebook
 class GradebookWriter:
     """Saves the results of one set: ``GradebookWriter(course, "ps1")``, a context manager.
 
-    Entering it registers the set as it is now. Raises ValueError if that is impossible,
-    GradebookError if someone else locks the gradebook for more than ``patience`` seconds.
+    Entering the context registers the set as it is now. Raises ValueError if that is impossible,
+    and GradebookError if someone else locks the gradebook for more than ``patience`` seconds.
     """
 
     def __init__(self, course: Course, assignment: str, patience: float = WAIT_SECONDS):
@@ -59,27 +58,27 @@ class GradebookWriter:
             return registration.make_release_json(self._course, self._assignment, self._book)
 
     def save(self, result: Result, beside: dict[str, bytes] | None = None) -> bool:
-        """Save a result, and its notebook in ``autograded/`` with the files ``beside`` it.
+        """Save a result, with its notebook and the files ``beside`` it in ``autograded/``.
 
         Returns whether there was anything to save. Manual scores and comments stay. A cell that a
-        person scored waits to be read again only if the submission and that cell have changed. The
-        notebook's metadata say why a person is needed. Without ``beside``, other files there stay.
-        A result without a notebook changes nothing.
+        person scored waits for a person again only if both the submission and the cell changed. The
+        notebook's metadata gives the reason why a person is needed. If ``beside`` is None, existing
+        files stay. A result without a notebook changes nothing.
         """
         changed = bool(result.notebook) and self._save_if_changed(withhold_shared(result), beside)
         result_files.mark_saved(self._course, result)
         return changed
 
     def save_unsaved(self) -> list[str]:
-        """Save kept but unsaved results, and return a message for each that cannot be saved.
+        """Save stored but unsaved results, and return a message for each that cannot be saved.
 
-        The next run adds the files that came with a notebook.
+        The next run adds the other files of their folders.
         """
         messages = []
         for result in result_files.read_unsaved(self._course, self._assignment):
             try:
                 self.save(result)
-            except (OSError, ValueError) as error:  # such as a damaged result: save the others
+            except (OSError, ValueError) as error:  # for example a damaged result
                 if getattr(error, "errno", None) in safe_files.DISK_FULL_ERRORS:
                     raise
                 reason = sentence("run.not_saved", error=error)
@@ -99,7 +98,7 @@ class GradebookWriter:
         return True
 
     def query(self, function, *arguments):
-        """Return what a function of ``standings`` finds in the open gradebook."""
+        """Return the result of calling a query of ``standings`` with the open gradebook."""
         with explain_errors(self._book.url):
             return function(self._book, *arguments)
 
@@ -182,9 +181,9 @@ class GradebookWriter:
 
 
 def save_unsaved(course: Course, assignment: str) -> list[str]:
-    """Save the results that an interrupted run or regrading left, before anything else.
+    """Save the results that an interrupted run or regrading left unsaved.
 
-    Returns messages about what could not be saved, such as that a run is under way.
+    Returns a message for each result that could not be saved, or one if a run is under way.
     """
     if not result_files.read_unsaved(course, assignment):
         return []
@@ -197,9 +196,9 @@ def save_unsaved(course: Course, assignment: str) -> list[str]:
 
 
 class _LoadedCells:
-    """Gives SaveAutoGrades one notebook's grades and comments, read from the gradebook all at once.
+    """Gives SaveAutoGrades a notebook's grades and comments, all read from the gradebook at once.
 
-    nbgrader's own saving is slow because it queries the gradebook for each cell.
+    nbgrader's own code is slow, because it queries the gradebook for each cell.
     """
 
     def __init__(self, book, notebook_id):
@@ -244,7 +243,7 @@ def _hash_result(result):
 
 
 def _with_reason(result):
-    """Return the notebook for ``autograded/``: Formgrader shows why it needs a person."""
+    """Return the notebook for ``autograded/``, with the reason that Formgrader shows."""
     if result.state != WAITING:
         return result.notebook
     notebook = json.loads(result.notebook)
@@ -268,7 +267,7 @@ def _hash_cells(result, notebook):
 
 
 def _drop_drawn_calls(answer):
-    """Return the reply without the calls drawn for this submission: the next one gets others."""
+    """Return the reply without the drawn calls, which differ for the next submission."""
     if not answer.reply or "calls" not in answer.reply:
         return answer.reply
     calls = answer.reply["calls"] or []

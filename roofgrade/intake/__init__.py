@@ -1,1 +1,1 @@
-"""Submitted files: their owners, and the ones that may be read."""
+"""Finds submitted files and their owners, and reads them within limits."""

@@ -1,4 +1,4 @@
-"""Reads the files of a folder that a student could fill: regular files within bounds, no links."""
+"""Reads files from a folder that students can write to: regular files within limits, no links."""
 
 import os
 import stat
@@ -19,10 +19,10 @@ DEEPEST = 8
 
 @dataclass(frozen=True)
 class File:
-    """A file as it was read; ``changed`` is its modification time in nanoseconds since 1970.
+    """A file's content. ``changed`` is its modification time in nanoseconds since 1970.
 
-    ``is_hard_linked`` says that it has a second name on this disk, perhaps in somebody else's
-    folder.
+    ``is_hard_linked`` says that the file has another name on this disk, perhaps in another
+    student's folder.
     """
 
     data: bytes
@@ -31,17 +31,17 @@ class File:
 
 
 def list_entries(folder: int) -> list[os.DirEntry]:
-    """Return an opened folder's entries by name, without those that systems and editors leave."""
+    """Return an open folder's entries by name, without junk from systems and editors."""
     with os.scandir(folder) as entries:
         wanted = [entry for entry in entries if not is_junk(entry.name)]
     return sorted(wanted, key=lambda entry: entry.name)
 
 
 def read_files(root: Path, name: str) -> dict[str, File]:
-    """Return the files of a folder below ``root`` by their paths in it, or one file by its name.
+    """Return the files of a folder below ``root`` by relative path, or a single file by name.
 
     Raises RefusedError, with a message for the student, for special files and files beyond the
-    bounds; MachineryError for files that cannot be read, are gone, or change while they are read.
+    limits. Raises MachineryError for files that are unreadable, missing, or change during reading.
     """
     files: dict[str, File] = {}
     try:

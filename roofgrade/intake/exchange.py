@@ -1,8 +1,8 @@
 """A safe ``nbgrader collect`` for machines where students have accounts.
 
 ``c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"`` in nbgrader_config.py replaces
-nbgrader's own collector. That one follows links in a submission, even to the solutions, and only
-warns of work handed in under another student's name.
+nbgrader's own collector, which follows links in a submission, even to the solutions, and only warns
+about work submitted under another student's name.
 """
 
 import os
@@ -17,7 +17,7 @@ from roofgrade.common.errors import MachineryError, RefusedError
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.intake.bounded_files import read_files
 
-# Files may change this long after the stated time before the collector warns.
+# The collector warns if files change more than this long after the stated time.
 COPY_TIME = timedelta(minutes=10)
 UNUSABLE_ERRORS = RefusedError, MachineryError, OSError, KeyError, ValueError, OverflowError
 
@@ -42,7 +42,7 @@ class Collect(ExchangeCollect):
         return record
 
     def _check_submission(self, path, record):
-        """Raise for a submission that may not be collected; warn of files that changed later."""
+        """Raise if a submission may not be collected, and warn of files that changed later."""
         folder = path.lstat()
         owner = pwd.getpwuid(folder.st_uid).pw_name
         if not stat.S_ISDIR(folder.st_mode) or owner != record["username"]:
@@ -57,7 +57,7 @@ class Collect(ExchangeCollect):
             self.log.warning(sentence("collect.changed", student=owner, **times))
 
     def do_copy(self, src, dest, log=None):
-        """Copy a submission, with the time in its folder's name."""
+        """Copy a submission, and add a file with the time from its folder's name."""
         source, target = Path(src), Path(dest)
         files = {name: file.data for name, file in read_files(source.parent, source.name).items()}
         files["timestamp.txt"] = source.name.rsplit("+", 3)[2].encode()

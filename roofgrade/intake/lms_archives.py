@@ -1,13 +1,13 @@
-"""Unpacks an LMS's zip of a whole class to where nbgrader looks for submissions.
+"""Unpacks an LMS's zip of a whole class to the folders where nbgrader expects submissions.
 
-It recognises three kinds by name: Moodle's "Download all submissions" (mod/assign), with ``Ada
-Lovelace_12345_assignsubmission_file_/ps1.ipynb`` or the same without the folder; Canvas's "Download
-Submissions", with ``lovelaceada_LATE_123_456_ps1-1.ipynb``, where -1 counts resubmissions; and any
-other with ``ada/ps1/ps1.ipynb``, with or without the set's folder, perhaps in a folder named after
-the set, "submitted" or "submissions".
+It recognises three kinds of zip by the names in it. Moodle's "Download all submissions"
+(mod/assign) has ``Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb``, or the same without the
+folder. Canvas's "Download Submissions" has ``lovelaceada_LATE_123_456_ps1-1.ipynb``, where -1
+counts resubmissions. Any other zip has ``ada/ps1/ps1.ipynb``, with or without the set's folder,
+perhaps in an outer folder named after the set, "submitted" or "submissions".
 
-No zip contains the time of handing in, and a timestamp.txt in it may be the student's own. So no
-time is written, and nbgrader takes no late penalty. Canvas's mark becomes a remark.
+No zip contains the submission time, and a timestamp.txt in it may be the student's own. Therefore
+no time is written, and nbgrader takes no late penalty. Canvas's late mark becomes a remark.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ from roofgrade.intake import bounded_files, names
 from roofgrade.intake.people import People, UnclearOwnerError, make_id
 
 MOST_ENTRIES = 100_000
-# Packed notebooks are about ten times smaller; only a zip bomb shrinks this much.
+# Compressed notebooks are about ten times smaller. Only a zip bomb shrinks more than this.
 HIGHEST_RATIO = 200
 OUTER_FOLDERS = frozenset({"submitted", "submissions"})
 UTF8_FLAG = 0x800  # marks a name in UTF-8
@@ -41,9 +41,9 @@ DAMAGED_ERRORS = *FORMAT_ERRORS, EOFError, OSError, ValueError, RuntimeError
 
 @dataclass(frozen=True, kw_only=True)
 class UnpackedEntry:
-    """One entry of a zip: its path below ``submitted/``, or "" and the reason it was left out.
+    """A zip entry's path below ``submitted/``, or "" and the reason it was left out.
 
-    ``why`` may also be a remark on an entry that was unpacked.
+    For an unpacked entry, ``why`` may be a remark.
     """
 
     entry: str
@@ -62,7 +62,7 @@ class _OwnedEntry:
 
 
 class _SkippedError(Exception):
-    """The reason an entry is left out."""
+    """An entry must be left out. The message says why."""
 
 
 def unpack_archive(
@@ -70,11 +70,11 @@ def unpack_archive(
 ) -> list[UnpackedEntry]:
     """Unpack each student's files of one set, and return a report on every entry.
 
-    ``people`` are the students of the roster: files that fit nobody on it, or two people on it, are
-    left out. Without a roster, ids are made from names and numbers.
+    ``people`` are the students on the roster. Files that match nobody or two people on it are left
+    out. Without a roster, ids are made from names and numbers.
 
     If a student's folder already has other files, they move to ``grading/earlier/STUDENT/SET/1``, 2
-    and so on. A zip with a version that was replaced before changes nothing. Raises ValueError if
+    and so on. A zip with a previously replaced version changes nothing. Raises ValueError if
     ``archive`` is not a zip or looks like a zip bomb, or if the set has no release.
     """
     course.release_path(assignment)
@@ -104,7 +104,7 @@ class _OwnerFinder:
         self._place = f"{course.submitted.name}/ID/{assignment}/"
 
     def find_owned(self, infos, reports) -> Iterator[_OwnedEntry]:
-        """Yield the entries that have an owner; ``reports`` collects the reasons for the others."""
+        """Yield the entries with an owner, and add a report on each other entry to ``reports``."""
         paths = {}
         for info in infos:
             try:
@@ -119,7 +119,7 @@ class _OwnerFinder:
                 reports[info] = UnpackedEntry(entry=escape_text(info.filename), why=str(error))
 
     def find_doubt(self, student, entries) -> str:
-        """Return why these entries may not all be this student's, or ""."""
+        """Return the reason why these entries may not all be this student's, or ""."""
         numbers = {entry.sender.number: entry.sender for entry in entries if entry.sender}
         if len(numbers) < 2 or self._people is None:
             return ""
@@ -130,7 +130,7 @@ class _OwnerFinder:
         )  # fmt: skip
 
     def _count_outer(self, paths):
-        """Return how many folders, none of them a student's, contain all files."""
+        """Return the number of outer folders that contain all files and belong to no student."""
         levels = zip(*(parts[:-1] for parts in paths), strict=False)
         common = itertools.takewhile(lambda level: len({*level}) == 1, levels)
         outer = itertools.takewhile(lambda level: not self._is_student_folder(level[0]), common)
@@ -187,12 +187,12 @@ class _OwnerFinder:
         return student, inside
 
     def _find_by_file_name(self, name):
-        """Return the owner by the file's own name; an id of digits must be a student's."""
+        """Return the owner named in a file name. An id in it must be a known student's."""
         signed_id = names.find_signed_id(name, self._assignment)
         return signed_id if self._find_ids(signed_id) else names.find_author(name, self._assignment)
 
     def _is_outer_folder(self, folder, contains_all):
-        """Whether a folder can contain several students' files; ``ps1_bob`` may be Bob's."""
+        """Return whether a folder may contain several students' files; ``ps1_bob`` may be Bob's."""
         if self._find_ids(folder):
             return False
         if names.normalise_name(folder) in OUTER_FOLDERS:
@@ -236,7 +236,7 @@ def _split_path(info):
 
 
 def _write_student_files(archive, course, student, assignment, entries):
-    """Write one student's files, and return the report on each entry, by its ZipInfo."""
+    """Write one student's files, and return the report on each entry."""
     files, by_path = {}, {entry.path: entry for entry in entries}
     repeated = [entry for entry in entries if by_path[entry.path] is not entry]
     reports = {entry.info: _report_entry(entry, sentence("archives.twice")) for entry in repeated}
@@ -282,7 +282,7 @@ def _read_entry(archive, info, files):
 
 
 def _rename_notebook(files, assignment):
-    """Return the new name of the set's only notebook: plain nbgrader needs the set's name."""
+    """Return the new name of the set's only notebook, since nbgrader needs the set's name."""
     notebooks = [path for path in files if names.is_notebook(path)]
     if len(notebooks) != 1 or "/" in notebooks[0]:
         return {}
@@ -291,9 +291,9 @@ def _rename_notebook(files, assignment):
 
 
 def _replace_folder(course, target, files):
-    """Write the files to ``target``; return whether they are there, and a remark.
+    """Write the files to ``target``. Returns whether they are there, and a remark.
 
-    If it is killed, either the old or the new version is complete, and neither is lost.
+    If this is interrupted, either the old or the new version is complete, and neither is lost.
     """
     student_set = Path(target.parent.name, target.name)
     earlier = course.grading / "earlier" / student_set
@@ -326,12 +326,12 @@ def _replace_folder(course, target, files):
 
 
 def _swap_in(new, target, earlier):
-    # The name is the new folder's inode number. After the swap, the folder of that name has another
-    # inode, by which _finish_interrupted recognises the old version.
+    # The name is the new folder's inode number. After the swap, the folder with that name has a
+    # different inode number, which tells _finish_interrupted that it is the old version.
     numbered = new.rename(new.with_name(str(new.stat().st_ino)))
     try:
         safe_files.swap_folders(numbered, target)
-    except OSError:  # such as on another disk
+    except OSError:  # for example on another disk
         version = _store_version(target, earlier)
         shutil.move(numbered, target)
         return version
@@ -339,7 +339,7 @@ def _swap_in(new, target, earlier):
 
 
 def _finish_interrupted(work, earlier):
-    """Delete an interrupted unpacking's unfinished files, and keep the version it replaced."""
+    """Delete the incomplete files of an interrupted run, and keep the version that it replaced."""
     work.mkdir(parents=True, exist_ok=True)  # so that removedirs finds it
     for leftover in list(work.iterdir()):
         if leftover.name in ("new", str(leftover.lstat().st_ino)):

@@ -1,4 +1,4 @@
-"""Reads names of files and folders: the set they are for, and the sender according to an LMS."""
+"""Finds the set and the sender in the names of files and folders."""
 
 import re
 import unicodedata
@@ -10,10 +10,10 @@ from roofcheck.handin.ids import find_odd_signs
 from roofgrade.common.sentences import escape_text, sentence
 
 NOTEBOOK = ".ipynb"
-TIMESTAMP = "timestamp.txt"  # nbgrader reads the time of handing in from it
-# Browsers append these to a notebook's name, and editors to a folder's.
+TIMESTAMP = "timestamp.txt"  # nbgrader reads the submission time from it
+# Suffixes that browsers append to a notebook's name, and editors to a folder's.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
-# Words in a file's name, in several languages, that say nothing about its set or its author.
+# Words in file names, in several languages, that identify neither the set nor the author.
 FILLER_WORDS = frozenset(
     {"assignment", "copia", "copie", "copy", "de", "done", "final", "fixed", "homework", "kopie"}
     | {"late", "latest", "my", "new", "of", "problem", "set", "solution", "solutions", "student"}
@@ -31,8 +31,8 @@ JUNK_PREFIXES = ("._", "~$", ".~", ".nfs")
 class _LMS:
     """How an LMS names the entries of its zip.
 
-    ``folders`` says that a folder can have such a name, too. ``is_user_number`` says that the
-    number is the user's own, as in the LMS's rosters; otherwise it is drawn for one assignment.
+    ``folders`` says that folders can have such names, too. ``is_user_number`` says that the number
+    identifies the user in the LMS's rosters. Otherwise it is specific to one assignment.
     """
 
     name: str
@@ -43,7 +43,7 @@ class _LMS:
 
 LMS_FORMATS = (
     # mod/assign: FULL NAME_NUMBER_assignsubmission_file_, then the file, or a folder of files
-    # ("Download submissions in folders"). Moodle replaces underscores in the name by spaces. The
+    # ("Download submissions in folders"). Moodle replaces underscores in names with spaces. The
     # number is the participant's in this assignment, "Participant 12345" in its grading worksheet.
     _LMS(
         "Moodle",
@@ -51,8 +51,8 @@ LMS_FORMATS = (
         folders=True,
         is_user_number=False,
     ),
-    # app/models/content_zipper.rb: sortable name without punctuation (none if grading is
-    # anonymous), LATE after the due date, the user's number, the file's number, the file.
+    # app/models/content_zipper.rb: sortable name without punctuation (omitted if grading is
+    # anonymous), LATE after the due date, user number, file number, file name.
     _LMS(
         "Canvas",
         re.compile(
@@ -68,10 +68,10 @@ LMS_FORMATS = (
 
 @dataclass(frozen=True)
 class Sender:
-    """The sender of a file according to an LMS: name, number and the file's own name, or "".
+    """The sender of a file according to an LMS: name, number and original file name, or "".
 
-    ``is_user_number`` says that a roster of this LMS gives the same number, as in a gradebook's
-    lms_user_id. Any other number only distinguishes two people in one zip.
+    ``is_user_number`` says that the LMS's roster has the same number, as lms_user_id in the
+    gradebook. Other numbers only distinguish people within one zip.
     """
 
     full_name: str
@@ -83,7 +83,7 @@ class Sender:
 
 
 def read_sender(part: str, folder: bool = False) -> Sender | None:
-    """Parse a file's or ``folder``'s name as an LMS writes it; None if no LMS does.
+    """Parse a file's or ``folder``'s name in an LMS's format; return None if no format fits.
 
     >>> sender = read_sender("Ada Lovelace_12345_assignsubmission_file_ps1.ipynb")
     >>> sender.full_name, sender.number, sender.file_name, sender.lms
@@ -103,9 +103,9 @@ def read_sender(part: str, folder: bool = False) -> Sender | None:
 
 
 def normalise_name(text: str) -> str:
-    """Return the form that all spellings of a name share.
+    """Return the form that all spellings of a name have in common.
 
-    It is in lower case, with one encoding of accents, and without invisible characters.
+    It is lower-case, with one encoding of accents and without invisible characters.
 
     >>> normalise_name("Zoe\N{COMBINING ACUTE ACCENT}  LEE\N{RIGHT-TO-LEFT MARK}")
     'zoé lee'
@@ -116,7 +116,7 @@ def normalise_name(text: str) -> str:
 
 
 def split_name(name: str) -> list[str]:
-    """Return the words of a person's name: letters, marks and digits of all languages.
+    """Return the words of a person's name: letters, marks and digits of any language.
 
     >>> split_name("O'Brien-Łukasiewicz, Ada")
     ['o', 'brien', 'łukasiewicz', 'ada']
@@ -126,10 +126,10 @@ def split_name(name: str) -> list[str]:
 
 
 def find_set(name: str, sets: Sequence[str]) -> str | None:
-    """Return the set that a file's or folder's name, or the end of a path, names.
+    """Return the set named in a file's or folder's name, or at the end of a path.
 
-    None if no set fits, or two do. A copy's number, an author's name and an LMS's additions are
-    ignored, but the digits of the set are not.
+    Returns None if no set fits or two do. Ignores a copy's number, an author's name and an LMS's
+    additions, but not the set's digits.
 
     >>> [find_set(name, ["ps1", "ps2"]) for name in ("PS1 (2).ipynb", "Copy of zoe_ps1", "ps12")]
     ['ps1', 'ps1', None]
@@ -140,7 +140,7 @@ def find_set(name: str, sets: Sequence[str]) -> str | None:
         sender = read_sender(part)
         words = _split_words(_strip_suffixes(sender.file_name if sender else part))
         fits = {name: row for name in sets if _has_in_row(words, row := _split_words(name))}
-        # "ps1-extra" contains "ps1", too: the longest name counts.
+        # "ps1-extra" also contains "ps1", so the longest name counts.
         longest = [
             name
             for name, row in fits.items()
@@ -152,7 +152,7 @@ def find_set(name: str, sets: Sequence[str]) -> str | None:
 
 
 def find_author(name: str, assignment: str) -> str:
-    """Return the part of a file's name that is not its set: its author, or "".
+    """Return the author in a file's name, which is the part that does not name the set, or "".
 
     >>> find_author("Kopie von ps1_zoe_late (2).ipynb", "ps1")
     'zoe'
@@ -173,9 +173,9 @@ def find_author(name: str, assignment: str) -> str:
 
 
 def find_signed_id(name: str, assignment: str) -> str:
-    """Return the id in the name of a file that hand_in() wrote, or "".
+    """Return the id in the name of a file written by hand_in(), or "".
 
-    A browser may have added a number to the name.
+    A number that a browser added to the name is ignored.
 
     >>> find_signed_id("ps1-4711 (2).ipynb", "ps1"), find_signed_id("ps1_4711.ipynb", "ps1")
     ('4711', '')
@@ -186,7 +186,7 @@ def find_signed_id(name: str, assignment: str) -> str:
 
 
 def make_student_id(full_name: str, number: str) -> str:
-    """Return an id for a student that only an LMS knows: the same at every download.
+    """Return an id for a student known only to an LMS, the same for every download.
 
     >>> make_student_id("Ada Lovelace", "12345")
     'ada-lovelace-12345'
@@ -195,18 +195,18 @@ def make_student_id(full_name: str, number: str) -> str:
 
 
 def is_junk(name: str) -> bool:
-    """Whether systems or editors leave files or folders of this name behind."""
+    """Return whether systems or editors leave files or folders with this name behind."""
     return name in JUNK or name.startswith(JUNK_PREFIXES)
 
 
 def is_notebook(name: str) -> bool:
-    """Whether this is a notebook's name, as an editor or a browser saves it."""
+    """Return whether this is the name of a notebook as saved by an editor or a browser."""
     stem, _, ending = name.casefold().rpartition(NOTEBOOK)
     return bool(stem) and ending in ("", ".json", ".txt")
 
 
 def find_id_fault(name: str) -> str:
-    """Return why a name cannot be a student's id, or "".
+    """Return the reason why a name cannot be a student's id, or "".
 
     >>> find_id_fault("ada.lovelace@example.edu"), "<" in find_id_fault("<b>")
     ('', True)
@@ -221,7 +221,7 @@ def find_id_fault(name: str) -> str:
 
 
 def find_file_name_fault(name: str) -> str:
-    """Return why a file or folder of this name is not accepted, or ""."""
+    """Return the reason why a file's or folder's name is not accepted, or ""."""
     if any(unicodedata.category(sign) == "Cs" for sign in name):
         return sentence("intake.not_utf8")
     if any(unicodedata.category(sign) == "Cc" for sign in name):

@@ -1,8 +1,8 @@
-"""Finds the student that an id, a name or an LMS's number means.
+"""Finds the student identified by an id, a name or an LMS's number.
 
-Numbers are compared only with numbers of the same kind: Canvas's user number with the lms_user_id
-in a roster from Canvas. Moodle's number belongs to one assignment and is in no roster, so Moodle's
-files are matched by full name. If two students fit, a person has to decide.
+Numbers are only compared with numbers of the same kind: Canvas's user number with the lms_user_id
+in a roster from Canvas. Moodle's number is specific to one assignment and in no roster, so Moodle's
+files are matched by full name. If two students fit, a person must decide.
 """
 
 import unicodedata
@@ -15,7 +15,7 @@ from roofgrade.intake.names import Sender, normalise_name, split_name
 
 @dataclass(frozen=True)
 class RosterEntry:
-    """One student in the gradebook; fields that a list lacks are None."""
+    """One student in the gradebook. Fields missing from a roster are None."""
 
     id: str
     first_name: str | None = None
@@ -25,16 +25,16 @@ class RosterEntry:
 
     @property
     def name(self) -> str:
-        """The full name, or the known part of it."""
+        """The full name, or the part of it that is known."""
         return " ".join(filter(None, (self.first_name, self.last_name)))
 
 
 class UnclearOwnerError(Exception):
-    """The owner of a file is unclear; the message says who it may be."""
+    """The owner of a file is unclear. The message lists possible owners."""
 
 
 class StudentIds:
-    """The ids of students, found in any spelling.
+    """A collection of student ids, to be looked up in any spelling.
 
     >>> ids = StudentIds(["zoé"])
     >>> ids.find("ZOE\\N{COMBINING ACUTE ACCENT}"), ids.find("zoe")
@@ -47,22 +47,21 @@ class StudentIds:
             self.add(student)
 
     def add(self, student: str):
-        """Add an id."""
         self._written.setdefault(normalise_name(student), set()).add(student)
 
     def find(self, name: str) -> set[str]:
-        """Return the ids that a name can mean; an exact match excludes all others."""
+        """Return the ids that a name can mean. An exact match excludes all others."""
         ids = self._written.get(normalise_name(name), set())
         return {name} if name in ids else set(ids)
 
 
 def make_id(name: str) -> str:
-    """Return the id of an unknown student: the name with composed accents."""
+    """Return an id for an unknown student: the name with composed accents."""
     return unicodedata.normalize("NFC", name).strip(" ")
 
 
 class People:
-    """The students of a roster, found by the names that a zip may use."""
+    """The students of a roster, to be looked up by the names in a zip."""
 
     def __init__(self, entries: Iterable[RosterEntry]):
         self._entries = {entry.id: entry for entry in entries}
@@ -84,9 +83,9 @@ class People:
         return ids | self._find_named(name)
 
     def find_one(self, name: str, place: str) -> str:
-        """Return the id of the only student of this name; ``place`` is for the message.
+        """Return the id of the only student with this name. ``place`` is for the message.
 
-        Raises UnclearOwnerError if there is none, or more than one.
+        Raises UnclearOwnerError if nobody or more than one student fits.
         """
         return self._require_one(self.find_ids(name), name, place)
 
@@ -139,7 +138,7 @@ class People:
         return self._names.get(" ".join(words)) or self._names.get("".join(words), set())
 
     def _is_name_alike(self, full_name, ids):
-        """Whether a name in one word contains a word of these students' names."""
+        """Return whether a name, written as one word, contains a word of these students' names."""
         joined = "".join(split_name(full_name))
         parts = [word for student in ids for word in split_name(self._entries[student].name)]
         return not joined or not parts or any(len(word) > 1 and word in joined for word in parts)
@@ -154,7 +153,7 @@ def _sender_fields(sender, place):
 
 
 def _name_orders(name):
-    """Return a name's words in every rotation, spaced and joined: Canvas starts with the last."""
+    """Return a name's words in each rotation, spaced and joined: Canvas starts with the last."""
     words = split_name(name)
     orders = [words[start:] + words[:start] for start in range(len(words))]
     return {between.join(order) for order in orders for between in (" ", "")}

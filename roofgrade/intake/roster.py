@@ -1,8 +1,8 @@
 """Loads rosters from a registrar or an LMS into the gradebook.
 
-The columns are nbgrader's own (``nbgrader db student import``), those of Moodle's participants and
-gradebook exports (docs.moodle.org, "Participants" and "Grade export"), and those of a Canvas
-gradebook export (Canvas Instructor Guide, "How do I export grades in the Gradebook?").
+It recognises the columns of nbgrader (``nbgrader db student import``), of Moodle's participants and
+gradebook exports (docs.moodle.org, "Participants" and "Grade export"), and of Canvas's gradebook
+export (Canvas Instructor Guide, "How do I export grades in the Gradebook?").
 """
 
 from dataclasses import fields, replace
@@ -15,7 +15,7 @@ from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.intake.names import find_id_fault
 from roofgrade.intake.people import People, RosterEntry, StudentIds, make_id
 
-# The columns that may hold each field, the most reliable one first.
+# The columns that may contain each field, the most reliable one first.
 COLUMNS = {
     "id": ("id", "student_id", "username", "sis login id", "id number", "sis user id"),
     "first_name": ("first_name", "first name"),
@@ -30,8 +30,8 @@ POINTS_ROW = "points possible"
 def import_roster(course, path):
     """Load a roster into the gradebook, and return its entries.
 
-    Fields that the list lacks keep their values, and a student known by another spelling of the id
-    keeps the known one. Raises ValueError as ``read_roster`` does.
+    Fields missing from the roster keep their values, and a student whose id is already known in
+    another spelling keeps that spelling. Raises ValueError as ``read_roster`` does.
     """
     entries = read_roster(path)
     with Gradebook(course.db_url) as gradebook:
@@ -46,7 +46,7 @@ def import_roster(course, path):
 
 
 def load_people(course):
-    """Return the gradebook's students as People; None if it knows only their ids."""
+    """Return the gradebook's students as People, or None if it has only their ids."""
     names = [field.name for field in fields(RosterEntry)]
     with Gradebook(course.db_url) as gradebook:
         rows = [[getattr(student, name) for name in names] for student in gradebook.students]
@@ -56,7 +56,7 @@ def load_people(course):
 
 
 def write_ids(course, path):
-    """Write the hashes of all ids in the gradebook for hand_in(), and return their number.
+    """Write the hashes of the gradebook's ids to a file for hand_in(), and return their number.
 
     Raises ValueError if the gradebook has no students.
     """
@@ -72,8 +72,8 @@ def write_ids(course, path):
 def read_roster(path):
     """Return the entries of a CSV file.
 
-    Raises ValueError, with the line, for a missing, repeated or invalid id; also for a file without
-    a column of ids, and as ``csv_files.read`` does.
+    Raises ValueError, with the line number, for a missing, repeated or invalid id. Also raises it
+    if the file has no column of ids, and as ``csv_files.read`` does.
     """
     sheet = csv_files.read(path)
     places = _find_columns([name.strip().lower() for name in sheet.head])
@@ -105,7 +105,7 @@ def _find_columns(head):
             if name in head:
                 columns.setdefault(field, head.index(name))
     if "both names" in columns and "id" in head:
-        # The column ID of Canvas's export is its user number, not the id for signing in.
+        # The column ID in Canvas's export is its user number, not the login id.
         columns["lms_user_id"] = head.index("id")
         logins = [name for name in ("sis login id", "sis user id") if name in head]
         if logins:

@@ -1,7 +1,7 @@
-"""Finds the owner of each folder in ``submitted/``, and the notebook in it that is graded.
+"""Finds the owner of each folder in ``submitted/``, and the notebook in it to grade.
 
 ``submitted/STUDENT/ps1/ps1.ipynb`` is the norm. Other names are accepted with a remark if their
-meaning is clear, and listed for a person otherwise. Nothing is skipped silently.
+meaning is clear. Otherwise they are listed for a person to check. Nothing is skipped silently.
 """
 
 import functools
@@ -30,11 +30,11 @@ ARCHIVES = (".zip", ".gz", ".7z", ".rar")
 
 @dataclass(frozen=True, kw_only=True)
 class Folder:
-    """A folder that came in for a set, or a file outside any folder.
+    """A submitted folder for a set, or a file outside any folder.
 
-    ``name`` is its path below ``root``, which is ``submitted/``. ``student`` is "" if its owner is
-    unknown. ``state`` is "" if ``read_submission`` can try to read it; otherwise it is REFUSED or
-    WAITING, and ``why`` gives the reason.
+    ``name`` is its path below ``root``, which is ``submitted/``. ``student`` is "" if the owner is
+    unknown. ``state`` is "" if ``read_submission`` can try to read the folder. Otherwise it is
+    REFUSED or WAITING, and ``why`` gives the reason.
     """
 
     student: str
@@ -53,10 +53,10 @@ class Folder:
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """The notebook that is graded, and the other files it may read, by path.
+    """The notebook to grade, and the other files that it may read, by path.
 
-    ``submitted`` is the time in timestamp.txt, or "". ``review_reason`` says why a person has to
-    look at the choice of the notebook, or is "".
+    ``submitted`` is the time in timestamp.txt, or "". ``review_reason`` says why a person must
+    check the choice of the notebook, or is "".
     """
 
     notebook: bytes
@@ -68,7 +68,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A folder that may count: an ``exact`` name goes first, then the latest change."""
+    """A folder that may count. ``exact`` names take precedence, then the latest change."""
 
     folder: Folder
     exact: bool = False
@@ -80,16 +80,16 @@ class _Candidate:
 
 
 def list_folders(course: Course, assignment: str, students: Iterable[str] = ()) -> list[Folder]:
-    """Return the entries of ``submitted/`` for this set or for no known set, sorted by path.
+    """Return the entries of ``submitted/`` for this set or an unknown set, sorted by path.
 
-    ``students`` are the known ids; other spellings of them are recognised. Raises ValueError if the
-    set has no release, or if ``submitted/`` cannot be read.
+    ``students`` are the known ids, which are recognised in other spellings, too. Raises ValueError
+    if the set has no release or ``submitted/`` cannot be read.
     """
     release = course.release_path(assignment)
     scan = _FolderScan(course, assignment, release, StudentIds(students))
     try:
         with open_below(course.submitted) as root:
-            # Folders go first: a student's folder sets the spelling for files outside it.
+            # Folders come first, since a student's folder sets the spelling for loose files.
             ordered = sorted(list_entries(root), key=lambda e: not e.is_dir(follow_symlinks=False))
             scans = [scan.scan_entry(root, entry) for entry in ordered]
             candidates = [*itertools.chain.from_iterable(scans)]
@@ -104,10 +104,10 @@ def list_folders(course: Course, assignment: str, students: Iterable[str] = ()) 
 
 
 def read_submission(folder: Folder) -> Submission:
-    """Read a folder within the bounds of ``bounded_files``, and choose its notebook.
+    """Read a folder within the limits of ``bounded_files``, and choose its notebook.
 
-    Raises RefusedError, with a message for the student; MachineryError if it cannot be read or
-    changes meanwhile; ValueError if ``list_folders`` has already given it a state.
+    Raises RefusedError, with a message for the student; MachineryError if the folder cannot be read
+    or changes meanwhile; ValueError if ``list_folders`` has already set its state.
     """
     if folder.state:
         raise ValueError(f"{folder.name} cannot be graded: {folder.why}")
@@ -143,7 +143,7 @@ class _FolderScan:
         self.place = f"{self.root.name}/ID/{assignment}/"
 
     def scan_entry(self, root, entry) -> Iterator[_Candidate]:
-        """Yield the candidates in an entry of ``submitted/``: a student's folder, or a file."""
+        """Yield the candidates in one entry of ``submitted/``: a student's folder or a file."""
         if entry.is_dir(follow_symlinks=False):
             yield from self._scan_student(root, entry)
         elif not entry.is_file(follow_symlinks=False):
@@ -242,7 +242,7 @@ class _FolderScan:
             yield from self._scan_by_content(f"{parent.name}/{entry.name}", entry, make)
 
     def _scan_by_content(self, name, entry, make):
-        """A folder with an unclear name belongs to the set of the notebooks in it."""
+        """Yield a folder with an unclear name, unless its notebooks are for another known set."""
         try:
             files = read_files(self.root, name)
         except (RefusedError, MachineryError) as error:
@@ -276,7 +276,7 @@ class _FolderScan:
         return best if counts[best] else None
 
     def _make_candidate(self, parent, entry, *, student="", exact=False, **fields):
-        # The time shows which of two is newer; reading reports an entry that is gone by now.
+        # The time shows which of two is newer. If the entry is gone, reading it will report that.
         try:
             changed = entry.stat(follow_symlinks=False).st_mtime_ns if not exact else 0
         except OSError:
@@ -301,7 +301,7 @@ def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
 
 
 def _choose_notebook(notebooks: dict[str, File], folder: Folder):
-    """Return which notebook is graded, remarks, and why a person has to look, or ""."""
+    """Return the path of the notebook to grade, remarks, and why a person must look, or ""."""
     exact = f"{folder.assignment}{names.NOTEBOOK}"
     newest_first = sorted(notebooks, key=lambda path: notebooks[path].changed, reverse=True)
     order = sorted(newest_first, key=lambda path: path != exact)
@@ -321,7 +321,7 @@ def _choose_notebook(notebooks: dict[str, File], folder: Folder):
 
 
 def _paths_from_notebook(notebook, files):
-    """Key files by their paths as seen from the notebook; those next to it go first."""
+    """Return the files by path relative to the notebook. Those next to it take precedence."""
     folder = PurePosixPath(notebook).parent
     near = {
         str(PurePosixPath(path).relative_to(folder)): data
@@ -332,7 +332,7 @@ def _paths_from_notebook(notebook, files):
     far = {
         path: data
         for path, data in files.items()
-        # Next to the notebook, a folder may have the same name.
+        # A folder next to the notebook may have the same name.
         if path not in folders and not any(str(a) in near for a in PurePosixPath(path).parents)
     }
     return far | near
@@ -369,7 +369,7 @@ def _read_timestamp(timestamp):
         return "", ""
     text = timestamp.data[:100].decode("utf-8", "replace").strip()
     try:
-        # parse_utc would accept "5" as a day of this month.
+        # parse_utc would read "5" as a day of this month.
         if not re.match(r"\d{4}-\d\d-\d\d[ T]\d", text):
             raise ValueError
         parse_utc(text)

@@ -1,4 +1,4 @@
-"""Judges a reply of a student's process by the question tables."""
+"""Judges replies from a student's process against the question tables."""
 
 import hashlib
 import hmac
@@ -21,16 +21,16 @@ LONGEST_VALUE = 1_000
 
 
 def make_seed(secret: str, question: str) -> str:
-    """Return the seed of the cases on which a student's answer to a question is tried."""
+    """Return the seed of the cases that test a student's answer to a question."""
     return hmac.new(secret.encode(), question.encode(), hashlib.sha256).hexdigest()
 
 
 def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
     """Judge the reply to a check's probe: as at home, or lower if drawn cases fail.
 
-    A question with individual figures is judged by those of ``student``, the id of the submission;
-    a notebook that names somebody else gets nothing for it. Raises ProcessEndedError if the reply
-    makes no sense, and ValueError for an unknown question.
+    A question with individual figures uses those of ``student``, the submission's id. A notebook
+    that names someone else gets no points for it. Raises ProcessEndedError for an invalid reply,
+    and ValueError for an unknown question.
     """
     if not isinstance(reply, dict):
         raise reply_values.make_nonsense_error()
@@ -56,7 +56,7 @@ def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
         _, verdict = judge_answer(check.question, answer, me, seed)
     if warning := reply_values.to_one_line(reply.get("said")):
         verdict = verdict.with_sentence(check_sentence("grade.warned", warning=warning))
-    # The message may quote a text of any length from the reply.
+    # The message may quote arbitrarily long text from the reply.
     return replace(verdict, message=replace_surrogates(verdict.message[:LONGEST_MESSAGE]))
 
 
@@ -74,13 +74,13 @@ def format_value(question, reply) -> str:
         return ""
     try:
         text = format_answer(question, reply_values.read_value(value))
-    except ProcessEndedError:  # A schedule is judged by its calls, whatever the value is.
+    except ProcessEndedError:  # A schedule is judged by its calls, so its value does not matter.
         return ""
     return replace_surrogates("".join(sign for sign in text[:LONGEST_VALUE] if sign.isprintable()))
 
 
 def find_other_author(check: QuestionCall, reply, student: str) -> str:
-    """Return the author that a reply names, as printable text, or "" if that is ``student``."""
+    """Return the author that a reply names, as printable text, or "" if it is ``student``."""
     value = reply.get("me") if check.me and isinstance(reply, dict) else None
     if reply_values.read_kind(value) in (None, "raised"):
         return ""

@@ -36,7 +36,7 @@ def mark_submission(task: Task, box) -> Result:
     marking = _Marking(task, restored)
     marking.run(box)
     reasons = [reason for reason in (task.review_reason, *marking.troubles) if reason]
-    # A reason that concerns no single cell is shown at the first check.
+    # Show a reason that concerns no single cell at the first check.
     flagged = marking.unjudged or [cell for cell in marking.answers if reasons][:1]
     return replace(
         result, state=WAITING if reasons else GRADED, reason="; ".join(dict.fromkeys(reasons)),
@@ -49,9 +49,9 @@ def mark_submission(task: Task, box) -> Result:
 
 @functools.lru_cache(maxsize=4)
 def read_release(release_json: str):
-    """Read the released notebook and make sure that each of its checks can be judged.
+    """Read the released notebook, and verify that each of its checks can be judged.
 
-    Raises ValueError for a check that is malformed, or whose points differ from the table's.
+    Raises ValueError if a check is malformed or its points differ from the table's.
     """
     notebook = nbformat.reads(release_json, as_version=4)
     for cell in notebook.cells:
@@ -68,13 +68,13 @@ def read_release(release_json: str):
 
 
 def make_check_output(grade, count):
-    """Return a check's output: nbgrader reads the points in it, the student the message."""
+    """Return a check's output: the points for nbgrader, and the message for the student."""
     data = {"text/plain": repr(grade), "text/html": grade._repr_html_()}
     return outputs.make_result(data, count)
 
 
 def replace_check_outputs(notebook_json: str, grades: Mapping[str, Grade]) -> str:
-    """Return a graded notebook with the outputs of the checks in ``grades``, by grade id."""
+    """Return a graded notebook with new outputs of the checks in ``grades``, a dict by grade id."""
     notebook = nbformat.reads(notebook_json, as_version=4)
     for cell in notebook.cells:
         if (name := cell_roles.read_grade_id(cell)) in grades:
@@ -83,7 +83,7 @@ def replace_check_outputs(notebook_json: str, grades: Mapping[str, Grade]) -> st
 
 
 class _Marking:
-    """The marking of one notebook: its answers so far, and what went wrong."""
+    """The marking of one notebook, with its answers so far and any problems."""
 
     def __init__(self, task, restored):
         self._task, self._restored = task, restored
@@ -159,7 +159,7 @@ class _Marking:
         return verdict, reply["answer"], reply["count"]
 
     def _judge_edited_check(self, child, cell):
-        """Judge the check as the student edited it, if the released one finds no answer."""
+        """Judge the student's edited version of a check if the released one finds no answer."""
         name = cell.metadata.nbgrader.grade_id
         source = self._restored.edited_checks.get(name)
         if not source or self._ended or self.answers[name].state != "missing":
@@ -189,7 +189,7 @@ class _Marking:
             self.remarks.append(sentence("judge.answered_below", question=question))
 
     def _ask_child(self, ask):
-        """Return the child's reply, or a text that says why the child is gone."""
+        """Return the child's reply, or a text that says why the child has ended."""
         if not self._ended:
             try:
                 return ask()
@@ -205,7 +205,7 @@ class _Marking:
 
 
 def _describe_variant(message):
-    """Return a student's variant for ``ask`` in the sandbox: its text, HTML and figures."""
+    """Return a student's variant as text, HTML and figures, for ``ask`` in the sandbox."""
     try:
         variant = ask(str(message.get("question"))[:80], message.get("me"))
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Makes the outputs of a student's cells well-formed, bounded and free of anything that runs."""
+"""Makes a student's cell outputs well-formed, bounded and free of executable content."""
 
 import json
 import re
@@ -8,26 +8,26 @@ from nbformat import NotebookNode, from_dict
 from roofgrade.common.cell_roles import is_grade
 from roofgrade.common.sentences import replace_surrogates, sentence
 
-# The most characters of one piece of data, and of a notebook's outputs together.
+# The maximum number of characters in one piece of data, and in a notebook's outputs.
 LONGEST = 2 << 20
 LONGEST_NOTEBOOK = 10 << 20
-# The most outputs of one cell, and of a notebook.
+# The maximum number of outputs of one cell, and of a notebook.
 MOST_OUTPUTS, MOST_IN_ALL = 1_000, 20_000
-# The most lines that a cell prints, and of a traceback; both as in nbgrader.
+# The maximum number of printed lines per cell, and of a traceback; both as in nbgrader.
 MOST_LINES, MOST_OF_TRACEBACK = 1_000, 100
 LONGEST_ID = 200
-# Scripts cannot be shown safely, and widgets not at all, so both are left out.
+# Scripts cannot be shown safely, and widgets cannot be shown at all, so both are dropped.
 SAFE_KINDS = re.compile(r"text/(plain|html|markdown|latex)|image/(png|jpeg|gif|svg\+xml)")
 
 
 class OutputCleaner:
-    """Turns the outputs in a process's replies into a notebook's, and remembers its displays."""
+    """Converts the outputs in a process's replies to nbformat, and remembers its displays."""
 
     def __init__(self):
         self._displayed, self._room = {}, MOST_IN_ALL
 
     def clean(self, reply: dict) -> list:
-        """Return the nbformat outputs in the reply to one cell. Drops malformed ones."""
+        """Return the outputs in the reply to one cell as nbformat, without malformed ones."""
         cleaned = []
         outputs = reply.get("outputs")
         for output in outputs[:MOST_OUTPUTS] if isinstance(outputs, list) else ():
@@ -63,7 +63,7 @@ class OutputCleaner:
         return None
 
     def _share_display(self, display, data):
-        """Set the data of all displays of this id to ``data``, and return it.
+        """Set the data of all displays with this id to ``data``, and return it.
 
         The displays share one object, so updating thousands of them costs the same as one.
         """
@@ -73,7 +73,7 @@ class OutputCleaner:
         return shared
 
 
-# nbformat's own functions check each output against a schema, which is slow.
+# nbformat's own functions validate each output against a schema, which is slow.
 
 
 def make_stream(text, name="stdout"):
@@ -94,13 +94,13 @@ def make_result(data, count, metadata=None):
 
 
 def bound_text(text, most=LONGEST):
-    """Return a text of bounded length that can be written as UTF-8; "" for anything else."""
+    """Return text cut to ``most`` characters and encodable as UTF-8, or "" if it is not text."""
     return replace_surrogates(text if isinstance(text, str) else "")[:most]
 
 
 def format_notebook(notebook) -> str:
     """Return the notebook as JSON. If that is too long, only graded cells keep their outputs."""
-    # The size is added up before writing, since thousands of displays may share one large text.
+    # Add up the sizes before writing, since thousands of displays may share one large text.
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
     if sum(map(_count_characters, outputs)) > LONGEST_NOTEBOOK:
         _drop_outputs(notebook)
@@ -154,7 +154,7 @@ def _clean_data(data):
 
 
 def _clean_metadata(metadata):
-    """Keep the sizes of pictures. No page uses anything else of an output's metadata."""
+    """Return the sizes of pictures, the only output metadata that pages use."""
     kinds = {}
     for kind, settings in metadata.items() if isinstance(metadata, dict) else ():
         if isinstance(settings, dict) and isinstance(kind, str) and SAFE_KINDS.fullmatch(kind):

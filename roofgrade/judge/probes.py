@@ -1,4 +1,4 @@
-"""Makes the probe of a locked check: an expression to evaluate, and calls to make of its value."""
+"""Makes the probe for a locked check: an expression to evaluate, and calls to make on its value."""
 
 import base64
 import hashlib
@@ -10,7 +10,7 @@ from roofcheck.kinds import Formula, Function, Puzzle
 
 
 def read_check(source: str) -> QuestionCall:
-    """Return the check in a cell. Raises ValueError if the cell is anything else.
+    """Return the check in a cell. Raises ValueError unless the cell is just one check.
 
     >>> read_check('check("ps1.mine", saved_us, me)').expression
     'saved_us'
@@ -25,10 +25,10 @@ def read_check(source: str) -> QuestionCall:
 
 
 def make_probe(check: QuestionCall, question, seed) -> dict:
-    """Return the message to the process: the check's expression and the question's calls.
+    """Return the message for the process: the check's expression and the question's calls.
 
-    Calls are pickled, since their arguments include counting machines. No student code can change
-    them on the way.
+    The calls are pickled, since their arguments include counting machines. Student code cannot
+    change them on the way.
     """
     probe = {"expression": check.expression, "me": check.me}
     kind, calls = list_calls(question, seed)
@@ -38,7 +38,7 @@ def make_probe(check: QuestionCall, question, seed) -> dict:
 
 
 def list_calls(question, seed):
-    """Return the kind of a question's calls, and the calls: first public, then drawn ones."""
+    """Return the kind of a question's calls and the calls, public ones before drawn ones."""
     drawn = question.with_cases(seed)
     if isinstance(question, Puzzle):
         return "puzzle", [case.without_numbers() for case in (*question.cases, *drawn.cases)]

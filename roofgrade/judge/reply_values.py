@@ -1,7 +1,7 @@
-"""Reads the values in a reply of a student's process, from a few kinds of plain data only.
+"""Reads the values in a student process's reply, from a few kinds of plain data only.
 
-``roofgrade.sandbox.inside.plain_values`` writes them. Nothing in a reply is ever run: a function
-is represented by its results on the calls of the probe.
+``roofgrade.sandbox.inside.plain_values`` writes them. Nothing in a reply is ever executed. A
+function is represented by its results for the probe's calls.
 """
 
 import inspect
@@ -19,13 +19,13 @@ from roofkit.roofline import Cost, Estimate, Roofline
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 6
-# The most digits of an integer. Longer ones overflow a float.
+# The maximum number of digits of an integer. Longer integers overflow a float.
 MOST_DIGITS = 400
 OBJECTS = {"Cost": Cost, "Roofline": Roofline, "Estimate": Estimate}
 
 
 class UnknownValue:
-    """A value of an unknown type. Its subclasses have the names of such types."""
+    """A value of an unknown type. Its subclasses are named after those types."""
 
     def __init__(self, text="", items=None, symbols=(), substitute=None):
         self._text = text
@@ -45,7 +45,7 @@ class UnknownValue:
 
 
 class ReplayedFunction:
-    """A function that replays the results of the student's function on the same calls in order."""
+    """Replays the results of the student's function for the same calls in the same order."""
 
     def __init__(self, replies=(), names=()):
         self._results = [
@@ -59,7 +59,7 @@ class ReplayedFunction:
         self.__signature__ = inspect.Signature(parameters)
 
     def __call__(self, *arguments):
-        # The sandbox has already retried failed calls with arrays, so a retry is the same call.
+        # The sandbox has already retried failed calls with arrays: a retry repeats the same call.
         is_retry = any(isinstance(argument, np.ndarray) for argument in arguments)
         place = self._next - is_retry
         self._next = place + 1
@@ -78,7 +78,7 @@ def read_kind(reply):
 
 
 def to_one_line(text, most=400):
-    """Return a text as one line of at most ``most`` characters; "" for anything else."""
+    """Return text as one line of at most ``most`` characters, or "" if it is not text."""
     return " ".join(replace_surrogates(text if isinstance(text, str) else "").split())[:most]
 
 
@@ -87,13 +87,13 @@ def read_type_name(reply, default):
 
 
 def read_error(reply):
-    """Return the error in a reply, of a new type with the replied name."""
+    """Return the error in a reply, as an exception of a new type with the name in the reply."""
     error_type = type(read_type_name(reply, "Exception"), (Exception,), {})
     return error_type(to_one_line(reply.get("text")))
 
 
 def read_value(reply, replay=None, depth=0):
-    """Return a reply's value, or ``replay`` for a function. Raises ProcessEndedError."""
+    """Return a reply's value, or ``replay`` for a function. Raises ProcessEndedError if invalid."""
     try:
         return _read_value(reply, replay, depth)
     except (TypeError, ValueError, KeyError, OverflowError, InvalidOperation, AttributeError):

@@ -1,8 +1,8 @@
 """Finds students who name the same ``me`` in their notebooks, and withholds their points.
 
-If several notebooks claim the same figures, grading cannot tell whose they are. So the question
-with individual figures earns nothing until a person decides. A stored result keeps its judgement,
-plus the names of the others, so the points come back once they hand in under their own ids.
+If several notebooks claim the same figures, grading cannot tell whose they are. A question with
+individual figures then earns no points until a person decides. A stored result keeps its verdict
+and the names of the others, so the points return when they hand in under their own ids.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ def find_claims(result: Result) -> set[str]:
 
 
 def find_shared_claims(claims: Iterable[tuple[str, set[str]]]) -> dict[str, tuple[str, ...]]:
-    """Return, by student, the others who claim the same id. ``claims`` pairs students and ids.
+    """Map each student to the others who claim the same id. ``claims`` has (student, ids) pairs.
 
     >>> find_shared_claims([("ada", {"team7"}), ("bob", {"team7"}), ("cem", {"cem"})])
     {'ada': ('bob',), 'bob': ('ada',)}
@@ -50,10 +50,10 @@ def find_shared_claims(claims: Iterable[tuple[str, set[str]]]) -> dict[str, tupl
 
 
 def withhold_shared(result: Result) -> Result:
-    """Return a result without points for individual figures, if others name the same ``me``.
+    """Withhold a result's points for individual figures if other students name the same ``me``.
 
-    The answer then waits for a person, who sees the names of the others. The student's page names
-    nobody.
+    The answer then waits for a person, who sees the names of the others. The student's page does
+    not name them.
     """
     individual = _individual_answers(result)
     if not (result.alike and individual):
@@ -62,7 +62,7 @@ def withhold_shared(result: Result) -> Result:
     questions = [answer.question for answer in individual.values()]
     reasons = [sentence("judge.alike", question=name, others=others) for name in questions]
     answers = result.answers
-    # A student who claims somebody else's id has no points to withhold.
+    # A student who claims someone else's id has no points to withhold.
     if normalise_id(result.student) in find_claims(result):
         message = sentence("judge.shared_me")
         for name, answer in individual.items():
@@ -77,7 +77,7 @@ def withhold_shared(result: Result) -> Result:
 
 
 def has_own_figures(answer: Answer) -> bool:
-    """Return whether an answer's question has figures that follow from the student's id."""
+    """Return whether an answer's question has figures derived from the student's id."""
     return bool(answer.asked.get("me"))
 
 

@@ -1,1 +1,1 @@
-"""The pages for people: feedback, Formgrader, the table of a run, the report on a class."""
+"""Makes the pages for people: feedback, Formgrader, a run's table, and the report on a class."""

@@ -1,7 +1,7 @@
-"""Feedback pages for students: files that run no script, load nothing, and mark what is unread.
+"""Makes feedback pages for students, which run no script, load nothing and mark unread parts.
 
 nbgrader's ``generate_feedback`` makes the same pages, because nbgrader_config.py names this
-module's exporter. ``write_pages`` writes only those whose marks, comments, notebook or released
+module's exporter. ``write_pages`` only writes pages whose marks, comments, notebook or released
 answers changed.
 """
 
@@ -38,20 +38,20 @@ from roofgrade.gradebook.standings import query_standings, read_counting_results
 from roofgrade.pages.notebook_html import Cleaning
 
 TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
-# With these files, nbgrader's release_feedback finds a student's folder in the exchange.
+# nbgrader's release_feedback uses these files to find a student's folder in the exchange.
 EXCHANGE_FILES = ("timestamp.txt", "submission_secret.txt")
-LARGEST_FILE = 1_000  # bytes of one of them
+LARGEST_FILE = 1_000  # bytes, of each of them
 INPUTS_HASH_TAG = re.compile(r'<meta name="follows-from" content="([0-9a-f]{64})"')
 PLAIN_TAG = '<meta name="shown" content="plain">'
-# Prefixes of the keys of all sentences on a page.
+# Prefixes of the keys of all sentences that a page may contain.
 SENTENCE_KEYS = ("language", "feedback.", "pages.", "answers.")
 
 
 @dataclass(frozen=True)
 class FeedbackPage:
-    """A feedback page: its student, its path, and whether it was "written" or "left".
+    """A feedback page with its student and path; ``status`` is "written" or "left" unchanged.
 
-    ``plain`` says that the notebook was too much to render and is shown as plain text.
+    ``plain`` means that the notebook was too large to render and is shown as plain text.
     """
 
     student: str
@@ -65,9 +65,9 @@ class FeedbackPage:
 
 
 def write_pages(course, assignment, students=None):
-    """Write the pages that changed, of all students or of those named, and return every page.
+    """Write the pages that changed, for all students or only ``students``, and return every page.
 
-    Raises ValueError for a student without graded work, or a set that the gradebook does not know.
+    Raises ValueError for a student without graded work, or a set that is not in the gradebook.
     """
     results = read_counting_results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
@@ -87,7 +87,7 @@ def write_pages(course, assignment, students=None):
 
 
 def find_remarks(course, assignment):
-    """Return remarks on existing pages, by student: out of date, or plain text."""
+    """Return remarks on existing pages by student: out of date, or shown as plain text."""
     exporter, remarks = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
         results = read_counting_results(course, assignment)
@@ -154,7 +154,7 @@ def _write_file(course, path, content):
 
 
 class FeedbackExporter(Exporter):
-    """Exports a graded notebook as a feedback page, with the marks in the gradebook."""
+    """Exports a graded notebook as a feedback page, with the marks from the gradebook."""
 
     output_mimetype = "text/html"
 
@@ -163,7 +163,7 @@ class FeedbackExporter(Exporter):
         return ".html"
 
     def from_notebook_node(self, nb, resources=None, **_):
-        """Return the page, and the resources."""
+        """Return the page and the resources."""
         nb, resources = self.add_marks(nb, resources)
         inputs_hash = self.hash_inputs(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
@@ -179,8 +179,8 @@ class FeedbackExporter(Exporter):
     def add_marks(self, nb, resources):
         """Return a copy of the notebook with all marks and comments, and the resources.
 
-        The resources get the Standing and, once the answers are released, the ``learning`` of each
-        graded cell by grade id. Paragraphs then get their model answer, too.
+        The resources get the Standing and, after the answers are released, the ``learning`` data of
+        each graded cell by grade id. Paragraphs then also get their model answer.
         """
         nb, resources = copy.deepcopy(nb), self._init_resources(resources)
         context = resources["nbgrader"]
@@ -198,7 +198,7 @@ class FeedbackExporter(Exporter):
             if marks.get("grade_id") in grades:
                 marks.update(grades.pop(marks["grade_id"]))
             elif marks.get("grade") or marks.get("solution"):
-                del cell.metadata["nbgrader"]  # not a cell of this course
+                del cell.metadata["nbgrader"]  # the cell is not part of this course
         if "course" not in context:
             course = context["course"] = _find_course(resources["metadata"]["path"])
             context["result"] = self._read_results(course, assignment).get(student)
@@ -211,12 +211,12 @@ class FeedbackExporter(Exporter):
             context["learning"] = _collect_learning(nb, context)
         return nb, resources
 
-    @functools.cache  # noqa: B019  an exporter lives only as long as a run
+    @functools.cache  # noqa: B019  an exporter exists only during a run
     def _read_results(self, course, assignment):
         return read_counting_results(course, assignment) if course else {}
 
     def hash_inputs(self, nb, resources):
-        """Return the hash of everything a page is made of."""
+        """Return the hash of everything that a page is made from."""
         template = [TEMPLATE.read_text(encoding="utf-8"), *page_templates.read_sources()]
         standing = asdict(resources["nbgrader"]["standing"])
         sentences = [
@@ -236,7 +236,7 @@ def _load_template():
 
 
 def _format_html(name, **fields):
-    """Return a sentence as HTML; fields are escaped unless they are HTML."""
+    """Return a sentence as HTML, with its fields escaped unless they are HTML."""
     return Markup(sentence.templates()[f"feedback.{name}"]).format(**fields)
 
 
@@ -251,7 +251,7 @@ def _read_marks(gradebook, notebook, assignment, student):
                 "by_hand": grade.manual_score is not None,
             }  # fmt: skip
         for comment in submission.comments:
-            # Only manual comments: nbgrader's remark on empty answers says less than the check.
+            # Use only manual comments: nbgrader's remark on empty answers says less than the check.
             marks.setdefault(comment.name, {})["comment"] = comment.manual_comment or ""
     return marks
 
@@ -263,10 +263,9 @@ def _find_course(path):
 
 
 def _collect_learning(nb, context):
-    """Return each graded cell's judged value, explained answer and lecture section.
+    """Return each graded cell's judged value, explained answer and lecture link, by grade id.
 
-    They go by grade id. The explanation uses the student's figures, and is open if points were
-    lost.
+    The explanation uses the student's figures, and is expanded if points were lost.
     """
     links = _find_lectures(context["course"], context["assignment"])
     result, learning = context["result"], {}

@@ -1,8 +1,8 @@
 """Finds the lecture cell that addresses a mistake in a problem set.
 
-course/lessons.toml names a cell for mistakes that can be made anywhere. A step that can go wrong in
-only a few of the lectures' questions is taught at the check of one of them. For the rest,
-course/coverage.toml and then course/lessons.toml say which cell teaches a question.
+course/lessons.toml names a cell for mistakes that can occur in any question. A step that can go
+wrong in only a few lecture questions is taught at the check of one of them. Otherwise,
+course/coverage.toml and then course/lessons.toml name the cell that teaches the question.
 """
 
 import functools
@@ -14,16 +14,16 @@ from roofcheck.cells import question_calls_in_text
 from roofcheck.tables.catalogue import load_questions
 from roofgrade.common.sentences import sentence
 
-# A step that can go wrong in more lecture questions than this is taught by no single one.
+# A step that can go wrong in more lecture questions than this is not taught by any one of them.
 FEW_QUESTIONS = 4
 
 
 class LessonFinder:
-    """The lecture cells of a course folder; none if it has no lectures."""
+    """The lecture cells of a course folder, which may have none."""
 
     def __init__(self, root):
         texts = sorted((Path(root) / "course/text").glob("*.md"))
-        # If a question is predicted and then checked, the check comes last and counts.
+        # If a question is predicted and then checked, the check comes last and takes precedence.
         self._checked = {
             call.question: cell
             for path in texts
@@ -68,7 +68,7 @@ def _read_toml(path):
 
 @functools.cache
 def find_steps(question_id):
-    """Return the names of a question's steps that can go wrong; none for an unknown question."""
+    """Return the names of a question's steps that can go wrong, or none if it is unknown."""
     question = load_questions().get(question_id)
     return frozenset(_step_names(question)) if question else frozenset()
 

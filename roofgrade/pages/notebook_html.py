@@ -1,8 +1,8 @@
-"""Renders a graded notebook as HTML that cannot harm the page it is shown on.
+"""Renders a graded notebook as HTML that cannot harm the page around it.
 
-It builds a new notebook with each cell's text, the outputs and the metadata that a page needs.
-Formgrader's pages and feedback are both made from it. A separate process, with limits, reads the
-student's content. Content beyond the limits becomes plain text.
+It builds a new notebook with the text, outputs and metadata that pages need, from which both
+Formgrader's pages and feedback are made. A separate process with limits reads the student's
+content. Content beyond the limits becomes plain text.
 """
 
 import base64
@@ -33,16 +33,16 @@ SVG, IMAGE_KINDS = "image/svg+xml", ("image/png", "image/jpeg")
 TEXT_KINDS = ("text/plain", "text/markdown", "text/latex", "text/html")
 SHOWN_KINDS = (*TEXT_KINDS, SVG, *IMAGE_KINDS)
 NEEDS_SCRIPT = ("application/javascript", "application/vnd.jupyter.widget-view+json")
-# Limits of characters: an error, counted from its end, and the remarks on a whole notebook.
+# Maximum characters of an error, counted from its end, and of the remarks on a notebook.
 LONGEST_ERROR, LONGEST_REASON = 20_000, 2_000
-# The cost of each piece of a page, and of each tag, on top of its characters: a browser creates an
+# The cost of each piece and tag of a page in addition to its characters, since a browser creates an
 # object for each.
 PIECE_COST, TAG_COST = 300, 20
-WIDEST_SIGN = 6  # characters of HTML for one of text, at most
+WIDEST_SIGN = 6  # the most characters of HTML for one of text
 
 
 class Cleaning(Preprocessor):
-    """Rebuilds a notebook as HTML: the source of each cell, and each output as ``text/html``."""
+    """Rebuilds a notebook as HTML: each cell's source, and each output as ``text/html``."""
 
     cell_bytes = Integer(200_000, help="Limit of a cell's outputs.").tag(config=True)
     page_bytes = Integer(2_000_000, help="Limit of a page.").tag(config=True)
@@ -53,8 +53,8 @@ class Cleaning(Preprocessor):
     def preprocess(self, nb, resources):
         """Return the cells in a new notebook, with remarks in ``metadata.roofgrade``.
 
-        These are the grader's ``reason`` and ``flagged``, and ``plain``: whether the student's
-        content was too much to render. A notebook without cells never is.
+        The remarks are the grader's ``reason`` and ``flagged``, and ``plain``, which says that the
+        student's content was too large to render. A notebook without cells never is.
         """
         safe_markup.warm_up_parsers()
         for is_plain, cells in ((False, nb.cells), (True, nb.cells), (True, [])):
@@ -71,7 +71,7 @@ def pass_through(source, **_):
 
 
 class _PageBuilder:
-    """Builds one page, and tracks the room left on it."""
+    """Builds one page and tracks the room left on it."""
 
     def __init__(self, settings, is_plain):
         self._settings, self._is_plain = settings, is_plain
@@ -83,7 +83,7 @@ class _PageBuilder:
             _clear_schemes(cells)
         frames = [_make_frame(cell, place) for place, cell in enumerate(cells)]
         pairs = [*zip(cells, frames, strict=True)]
-        # The course's texts, checks and comments go first, so that students' content can't use up
+        # The course's texts, checks and comments come first, so that student content cannot use up
         # their room.
         self._renders = True
         for cell, new in pairs:
@@ -146,7 +146,7 @@ class _PageBuilder:
                 render = clean_html if kind == "text/html" else clean_markdown
                 piece = self._try_render(render, data[kind])
                 piece = self._fit_text(data[kind]) if piece is None else piece
-                # Skip HTML that stays empty without a script.
+                # Skip HTML that is empty without a script.
                 if re.sub(r"<(?!img)[^>]*>|\s", "", piece):
                     return piece
         if SVG in data and is_simple_drawing(data[SVG]):
@@ -178,7 +178,7 @@ class _PageBuilder:
         return self._quote_text(source) if piece is None else piece
 
     def _try_render(self, render, source, *more):
-        """Render a text as HTML; None if there is too much to parse or to show."""
+        """Render text as HTML, or return None if it is too long to parse or to show."""
         self._characters_read += len(source)
         if not self._renders or self._characters_read > self._settings.markup_bytes:
             return None
@@ -256,7 +256,7 @@ def _clear_schemes(cells):
     for cell in cells:
         try:
             clear.preprocess_cell(cell, {}, 0)
-        except RuntimeError:  # a student wrote the marks of a scheme in the wrong order
+        except RuntimeError:  # a student put the marks in the wrong order
             cell.source = cell.source.partition(SCHEME_BEGIN)[0]
 
 
@@ -278,7 +278,7 @@ def _is_locked(cell):
 
 
 def _is_check(cell):
-    """Whether the grader wrote the cell's outputs, not the student's process."""
+    """Return whether the cell's outputs are from the grader, not the student's process."""
     return _is_locked(cell) and cell.metadata.nbgrader.get("grade") and cell.cell_type == "code"
 
 

@@ -1,6 +1,6 @@
-"""Report what a class got wrong in one set, by mistake, with the lecture cells to revisit.
+"""Reports a class's mistakes in one set, with the lecture cells to revisit.
 
-It uses the kept results, and so the messages of the last run. Refused submissions don't count.
+It uses the stored results, with the messages of the last run, and ignores refused submissions.
 """
 
 import io
@@ -18,7 +18,7 @@ from roofkit._tables import format_text_table
 from rooflab.palette import colour
 
 RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
-# Neighbours differ in lightness and in hatch, so that grey paper keeps them apart.
+# Neighbouring bars differ in lightness and hatch, which keeps them apart in print without colour.
 STYLES = {
     RIGHT: (colour("right"), ""),
     PARTLY: (colour("partly"), "///"),
@@ -32,10 +32,10 @@ PICTURES = (".png", ".svg")
 
 @dataclass(frozen=True)
 class QuestionRow:
-    """One question: the counts of its answers, its known mistakes, and the lessons on them.
+    """A question with the counts of its answers, its known mistakes, and the lessons on them.
 
-    ``counts`` has each of right, partly, slip (a known mistake), wrong (unexplained) and missing;
-    ``slips`` go by frequency. A partly right answer can be a slip, too.
+    ``counts`` has right, partly, slip (a known mistake), wrong (unexplained) and missing. ``slips``
+    are in order of frequency. A partly right answer can also have a slip.
     """
 
     question: str
@@ -45,17 +45,17 @@ class QuestionRow:
 
     @property
     def answers(self):
-        """The number of submissions that were asked for an answer."""
+        """The number of submissions that should have an answer."""
         return sum(self.counts.values())
 
     def share(self, state):
-        """Return the share of a state, from 0 to 1."""
+        """Return the share of answers in a state, from 0 to 1."""
         return self.counts[state] / self.answers
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a class got wrong in one set; its text is a table."""
+    """A class's mistakes in one set. Its text is a table."""
 
     assignment: str
     rows: tuple[QuestionRow, ...]
@@ -78,7 +78,7 @@ class Report:
         return f"{counts}\n\n{format_text_table(head, [''] * len(head), slips)}"
 
     def draw(self):
-        """Draw one bar per question, split by state, with the most common mistake next to it."""
+        """Draw one bar per question, split by state and labelled with the most common mistake."""
         figure = Figure(figsize=(9, 1.2 + 0.42 * len(self.rows)), layout="constrained")
         ax = figure.subplots()
         places = range(len(self.rows))[::-1]
@@ -104,7 +104,7 @@ class Report:
         return figure
 
     def save(self, folder):
-        """Write the picture as PNG and SVG into a folder, and return their paths."""
+        """Save the picture in a folder as PNG and SVG, and return their paths."""
         figure, paths = self.draw(), []
         for kind in PICTURES:
             path = Path(folder) / f"{self.assignment}-report{kind}"
@@ -117,7 +117,7 @@ class Report:
 
 
 def make_report(course, assignment):
-    """Return the Report of a set. Raises ValueError if no result of it with answers is kept."""
+    """Return the Report of a set. Raises ValueError if no stored result has answers."""
     answers = {}
     for result in read_counting_results(course, assignment).values():
         for answer in result.answers.values():

@@ -1,7 +1,6 @@
-"""Renders students' Markdown, HTML, TeX and code as HTML that cannot run, load or cover anything.
+"""Renders student Markdown, HTML, TeX and code as HTML that cannot run, load or cover anything.
 
-An allow-list decides; everything else is left out. Formulas become MathML, so no page needs a
-script for them.
+Only content on an allow-list is kept. Formulas become MathML, so no page needs a script for them.
 """
 
 import functools
@@ -18,10 +17,10 @@ from pygments.lexers import PythonLexer
 
 from roofgrade.common.sentences import sentence
 
-# Limit of characters in a text: hostile nesting takes time that grows with their square.
+# Maximum characters in a text. Hostile nesting takes time that grows with their square.
 LONGEST = 30_000
 LONGEST_FORMULA = 2_000
-# Limit of characters in a coloured line: the lexer's time grows with their square, too.
+# Maximum characters in a coloured line. The lexer's time also grows with their square.
 LONGEST_LINE = 500
 LEXER, FORMATTER = PythonLexer(), HtmlFormatter()
 
@@ -54,7 +53,7 @@ ATTRIBUTES = {
     "th": {"colspan", "rowspan", "scope"},
     **dict.fromkeys(MATH_TAGS, MATH_ATTRIBUTES),
 }
-# Position, margin and size are excluded, so that students' content cannot cover other parts.
+# Position, margin and size are excluded, so that student content cannot cover other parts.
 STYLE_PROPERTIES = _split_set(
     "background-color border-left color font-style font-weight padding text-align"
 )
@@ -66,14 +65,14 @@ ADDRESS_PATTERNS = {
 
 
 def clean_html(source):
-    """Return HTML with only what the allow-list contains."""
+    """Return only the parts of some HTML that are on the allow-list."""
     return _cut_text(source) if len(source) > LONGEST else CLEANER.clean(source)
 
 
 def clean_markdown(source, attachments=None):
-    """Render Markdown as clean HTML; text that cannot be rendered is quoted.
+    """Render Markdown as clean HTML. Text that cannot be rendered is quoted.
 
-    Each of the ``attachments``, as nbformat has them, is shown once.
+    Each of the ``attachments``, in nbformat's structure, is shown once.
     """
     if len(source) > LONGEST:
         return _cut_text(source)
@@ -81,13 +80,13 @@ def clean_markdown(source, attachments=None):
         rendered = MarkdownWithMath(renderer=_Renderer(attachments or {})).render(source)
     except MemoryError:
         raise
-    except Exception:  # a parser that gives up on one text must not stop the page
+    except Exception:  # one text that the parser cannot handle must not stop the page
         return quote_text(source)
     return CLEANER.clean(rendered)
 
 
 def highlight_code(source):
-    """Render Python as HTML, in colours unless it is long."""
+    """Render Python code as HTML, with colours unless it is long."""
     if len(source) > LONGEST or any(len(line) > LONGEST_LINE for line in source.split("\n")):
         return f'<div class="highlight">{quote_text(source)}</div>'
     return highlight(source, LEXER, FORMATTER)
@@ -95,7 +94,7 @@ def highlight_code(source):
 
 @functools.cache
 def warm_up_parsers():
-    """Load the parsers once, rather than in every process forked from this one."""
+    """Load the parsers once, instead of in every forked process."""
     clean_markdown("| *a* |\n|-|\n| $x^2$ |")
     highlight_code("x = 1")
 
@@ -154,14 +153,14 @@ def _format_formula(body, display, source):
             return _to_mathml(body, display)
         except MemoryError:
             raise
-        except Exception:  # the converter raises arbitrary errors for invalid TeX
+        except Exception:  # for invalid TeX, the converter raises arbitrary errors
             pass
     return html.escape(source)
 
 
 def _to_mathml(body, display):
-    # The converter knows the environment aligned only as align*.
+    # The converter supports the environment aligned only under the name align*.
     element = convert_to_element(body.replace("{aligned}", "{align*}"), display=display)
-    for piece in element.iter():  # it contains HTML entities, which XML would escape
+    for piece in element.iter():  # the text has HTML entities, which XML would escape
         piece.text = html.unescape(piece.text or "")
     return ElementTree.tostring(element, encoding="unicode")

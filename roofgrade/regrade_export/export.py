@@ -1,9 +1,9 @@
 """Exports grades as CSV. A student without a final grade gets an empty cell, never a 0.
 
-``export_moodle`` writes for Moodle's grade import (Moodle docs, "Grade import"), ``export_canvas``
-for Canvas's (Canvas Instructor Guide, "How do I import grades in the Gradebook?"). ``fill_in_file``
-fills in a file that the LMS exported: Canvas's gradebook, or Moodle's offline grading worksheet
-(Moodle docs, "Assignment settings").
+``export_moodle`` writes a file for Moodle's grade import (Moodle docs, "Grade import"), and
+``export_canvas`` one for Canvas (Canvas Instructor Guide, "How do I import grades in the
+Gradebook?"). ``fill_in_file`` fills in a file that the LMS exported: Canvas's gradebook, or
+Moodle's offline grading worksheet (Moodle docs, "Assignment settings").
 """
 
 import csv
@@ -16,8 +16,8 @@ from roofgrade.common import csv_files
 from roofgrade.common.sentences import escape_lines, format_points, sentence
 from roofgrade.gradebook.standings import read_standings
 
-# A formula begins with one of these, also in full width or as a small form. Spreadsheets skip
-# controls, invisible marks and spaces before it.
+# A formula begins with one of these signs, or with its full-width or small form. Spreadsheets skip
+# control characters, invisible marks and spaces before it.
 FORMULA_SIGNS = frozenset("=+-@−")
 SKIPPED_CATEGORIES = ("Cc", "Cf", "Zl", "Zp", "Zs")
 PLAIN_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?", re.ASCII)
@@ -28,16 +28,16 @@ PLAIN_COLUMNS = (
 MOODLE_COLUMNS = ("Email address", "Username")
 WORKSHEET_COLUMNS = ("Identifier", "Grade", "Maximum Grade")
 CANVAS_COLUMNS = ("Student", "ID", "SIS User ID", "SIS Login ID", "Section")
-# The columns by which an LMS's file identifies a student, and the field of a Standing in each.
+# Columns that identify a student in an LMS's file, and the corresponding field of a Standing.
 STUDENT_COLUMNS = dict.fromkeys(("SIS Login ID", "SIS User ID", "Username", "ID number"), "student")
 STUDENT_COLUMNS |= {"Email address": "email", "ID": "lms_user_id"}
 POINTS_POSSIBLE = "    Points Possible"
 
 
 def export_plain(course, assignment, provisional=False):
-    """Return CSV of every student with a state.
+    """Return CSV with the state of every student.
 
-    Like all exports, raises ValueError if the gradebook does not know the set.
+    Like all exports, raises ValueError if the gradebook does not have the set.
     """
     rows = [
         (
@@ -61,7 +61,7 @@ def export_moodle(course, assignment, provisional=False):
 
 
 def export_canvas(course, assignment, provisional=False):
-    """Return CSV for Canvas, which asks which assignment the column is."""
+    """Return CSV for Canvas, which asks for the column's assignment during the import."""
     everyone = read_standings(course, assignment).values()
     most = max((row.max_score for row in everyone), default=0.0)
     rows = [
@@ -76,11 +76,10 @@ def export_canvas(course, assignment, provisional=False):
 
 
 def fill_in_file(course, assignment, path, provisional=False):
-    """Return the text of Moodle's worksheet or Canvas's gradebook with the grades filled in.
+    """Fill the grades into Moodle's worksheet or Canvas's gradebook, and return its text.
 
-    Lines of students that the gradebook does not know stay unchanged, and so does the separator.
-    Raises ValueError for any other file, if no line is a known student's, and as ``csv_files.read``
-    does.
+    Rows of unknown students and the separator stay unchanged. Raises ValueError for any other file,
+    for a file without known students, and as ``csv_files.read`` does.
     """
     sheet = csv_files.read(path)
     column = sheet.head.index(_find_column(sheet, assignment))
@@ -131,7 +130,7 @@ def _format_csv(rows, separator=","):
 
 
 def _defuse_formula(cell):
-    """Return text that a spreadsheet or terminal shows instead of running it.
+    """Return text that a spreadsheet or terminal displays and does not execute.
 
     >>> [_defuse_formula(cell) for cell in ("=1", "\N{FULLWIDTH EQUALS SIGN}1", "-2.5", "-", "a=b")]
     ["'=1", "'\N{FULLWIDTH EQUALS SIGN}1", '-2.5', '-', 'a=b']

@@ -1,7 +1,7 @@
-"""Late penalties: a share of the points per day, after some hours of grace.
+"""Late penalties: a share of the points per day, after a grace period in hours.
 
-nbgrader takes a penalty as it grades, before anybody has read the paragraphs. ``apply_penalties``
-takes it from the whole score once everything is read, and again whenever marks change.
+nbgrader sets a penalty during grading, before anyone has read the paragraphs. ``apply_penalties``
+bases it on the whole score, after everything is read, and can be repeated when marks change.
 ``SharePerDay`` is the same policy for nbgrader's own autograde.
 """
 
@@ -21,9 +21,9 @@ HOUR, DAY = 3_600, 86_400
 
 @dataclass(frozen=True)
 class LatePolicy:
-    """The share of the score taken for each day begun, after ``grace`` hours, up to ``most``.
+    """The share of the score lost per day or part of a day, after ``grace`` hours, up to ``most``.
 
-    Raises ValueError for a share outside 0 to 1 and for hours below 0.
+    Raises ValueError for a share outside 0 to 1 and for negative hours.
     """
 
     per_day: float
@@ -38,7 +38,7 @@ class LatePolicy:
             raise ValueError(sentence("late.no_hours", value=self.grace))
 
     def penalty(self, score, seconds_late):
-        """Return the points taken for this delay, at most the score.
+        """Return the penalty for this delay, in points, at most the score.
 
         >>> LatePolicy(per_day=0.1, grace=2).penalty(20, 26 * HOUR)
         2.0
@@ -51,7 +51,7 @@ class LatePolicy:
 
 @dataclass(frozen=True)
 class LateSubmission:
-    """A late submission's delay in seconds, and its penalty: None until it is completely read."""
+    """A late submission's delay in seconds and penalty, None until it has been read completely."""
 
     student: str
     seconds: float
@@ -59,11 +59,11 @@ class LateSubmission:
 
 
 def apply_penalties(course, assignment, policy):
-    """Set every penalty of a set by the policy, and return the late submissions.
+    """Set the penalties of all submissions of a set, and return the late ones.
 
-    nbgrader stores an extension with the submission, which moves the due date. A submission that is
-    not completely read gets no penalty yet. Raises ValueError if the gradebook does not know the
-    set.
+    An extension, which nbgrader stores with the submission, moves the due date. A submission that
+    has not been read completely gets no penalty yet. Raises ValueError if the gradebook does not
+    have the set.
     """
     late = []
     standings = read_standings(course, assignment)
@@ -85,7 +85,7 @@ def apply_penalties(course, assignment, policy):
 
 
 class SharePerDay(LateSubmissionPlugin):
-    """The same policy as a plugin of nbgrader:
+    """The same policy as an nbgrader plugin:
 
     c.AssignLatePenalties.plugin_class = "roofgrade.regrade_export.late.SharePerDay"
     """
@@ -95,5 +95,5 @@ class SharePerDay(LateSubmissionPlugin):
     most = Float(1.0, help="Largest share to deduct.").tag(config=True)
 
     def late_submission_penalty(self, student_id, score, total_seconds_late):
-        """Return the points taken from one notebook."""
+        """Return the penalty for one notebook, in points."""
         return LatePolicy(self.per_day, self.grace, self.most).penalty(score, total_seconds_late)

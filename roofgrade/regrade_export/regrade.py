@@ -1,4 +1,4 @@
-"""Judges one question again after its table changed, without running student code."""
+"""Regrades one question after a change to its table, without running student code."""
 
 import contextlib
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from roofgrade.judge.shared_claims import has_own_figures
 
 @dataclass(frozen=True)
 class PointChange:
-    """A student's points before and after; ``again`` means that grading has to run again."""
+    """A student's points before and after. ``again`` means that grading must run again."""
 
     student: str
     before: float
@@ -40,7 +40,7 @@ class PointChange:
 
 @dataclass(frozen=True)
 class AnswerChange:
-    """An answer as it was judged, its new verdict, and where it is."""
+    """A judged answer with its location and its new verdict."""
 
     student: str
     folder: str
@@ -51,7 +51,7 @@ class AnswerChange:
 
 @dataclass(frozen=True)
 class Regrading:
-    """The changes that judging a question again would make to the answers of a set."""
+    """The changes that regrading a question would make to a set's answers."""
 
     assignment: str
     judged: int
@@ -60,12 +60,12 @@ class Regrading:
 
 
 def preview_regrade(course: Course, assignment: str, question: str) -> Regrading:
-    """Find the changes of points, without changing anything.
+    """Return the changes that regrading would make, without saving them.
 
-    A student who names the same ``me`` as another gets no points, and so none of theirs change. If
-    the question's calls changed, such as a function's arguments, grading has to run again: those
-    students are listed with ``again``. Raises ValueError if no answer to the question is kept, or
-    if its points changed.
+    Students who name the same ``me`` have no points, so their points do not change. If the
+    question's calls changed, such as a function's arguments, grading must run again. Those students
+    are listed with ``again``. Raises ValueError if no answer to the question is stored, or if its
+    points changed.
     """
     points = find_question(question).points
     judged, moves, changes = 0, [], []
@@ -94,7 +94,7 @@ def preview_regrade(course: Course, assignment: str, question: str) -> Regrading
 
 
 def apply_regrade(course: Course, regrading: Regrading):
-    """Save the changes found by ``preview_regrade``, except to answers graded again since."""
+    """Save the changes from ``preview_regrade``, except to answers that were graded again since."""
     name = regrading.assignment
     with result_files.run_lock(course, name), GradebookWriter(course, name) as writer:
         for change in regrading.changes:
@@ -106,9 +106,9 @@ def apply_regrade(course: Course, regrading: Regrading):
 
 
 def _judge_again(secret, answer, student):
-    """Return the Verdict by the current table; None if the answer must be graded again.
+    """Return the Verdict from the current table, or None if the answer must be graded again.
 
-    This happens if the table now asks for something else, or if judging exceeds its limits.
+    It must be graded again if the table asks for something else or judging exceeds its limits.
     """
     call = QuestionCall("check", answer.question, answer.asked["expression"], answer.asked["me"])
     seed = make_seed(secret, answer.question)

@@ -1,4 +1,4 @@
-"""Matches the cells of a submitted notebook to those of the release, with or without grade ids."""
+"""Matches submitted cells to the release's cells, with or without grade ids."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ MARK_SCHEME = re.compile(r"### BEGIN MARK SCHEME.*?### END MARK SCHEME", re.DOTA
 class Match:
     """The match between submitted cells and the release's, by grade id.
 
-    ``places`` gives the position of each cell that was found, ``copied`` the cells that were there
-    several times, ``unnamed`` those that had lost their id. ``dropped`` are the positions of
-    untouched copies of an answered cell: run after the answer, a stub would undo it.
+    ``places`` maps each matched cell to its position. ``copied`` lists the cells that had several
+    copies, and ``unnamed`` those that had lost their id. ``dropped`` has the positions of untouched
+    copies of an answered cell: running such a stub after the answer would undo it.
     """
 
     places: dict[str, int] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Match:
 
 
 def match_cells(cells: Sequence[SubmittedCell], release: Mapping[str, NotebookNode]) -> Match:
-    """Find the release's cells, given by grade id, among the submitted ones."""
+    """Match submitted cells to the release's cells, which are given by grade id."""
     match = Match()
     for grade_id, original in release.items():
         copies = [place for place, cell in enumerate(cells) if cell.grade_id == grade_id]
@@ -47,7 +47,7 @@ def match_cells(cells: Sequence[SubmittedCell], release: Mapping[str, NotebookNo
 
 
 def _choose_copy(match, grade_id, original, cells, copies):
-    """Choose the last of several copies, as nbgrader does, but prefer one with work in it."""
+    """Choose the last of several copies, as nbgrader does, but prefer a copy with work in it."""
     if len(copies) > 1:
         match.copied.append(grade_id)
     if is_solution(original):
@@ -77,7 +77,7 @@ def _has_same_text(cell, original):
 
 
 def _asks_the_same(cell, original):
-    """Return whether this is an edited check: it still names the same question."""
+    """Return whether this is an edited check that still names the same question."""
     if not is_check(original) or cell.kind != "code":
         return False
     theirs, ours = question_call(cell.source), question_call(original.source)
@@ -87,7 +87,7 @@ def _asks_the_same(cell, original):
 
 
 def _find_answers(match, cells, release):
-    """Match answers that lost their ids by their place between other cells of the release."""
+    """Match answers without ids by their position between other cells of the release."""
     order = list(release)
     for rank, grade_id in enumerate(order):
         original = release[grade_id]

@@ -1,8 +1,8 @@
-"""The preprocessor that lets nbgrader's own ``autograde`` give honest work the same grades.
+"""A preprocessor that makes nbgrader's ``autograde`` give honest work the same grades.
 
-nbgrader's preprocessors end the whole run at an unknown schema version. So nbgrader_config.py makes
-this the first of ``Autograde.sanitize_preprocessors``, instead of ClearOutput and DeduplicateIds.
-A notebook that cannot be restored fails only its own student.
+nbgrader's own preprocessors abort the whole run at an unknown schema version. Therefore
+nbgrader_config.py puts this one first in ``Autograde.sanitize_preprocessors``, in place of
+ClearOutput and DeduplicateIds. A notebook that cannot be restored fails only its own student.
 """
 
 import json
@@ -14,10 +14,10 @@ from roofgrade.restore.restored_notebook import read_release, restore_notebook
 
 
 class RestoreNotebook(NbGraderPreprocessor):
-    """Restores the release's notebook with the student's answers, and logs what was wrong."""
+    """Restores the release's notebook with the student's answers, and logs any problems."""
 
     def preprocess(self, nb, resources):
-        """Raises RefusedError if ``nb`` has nothing of the release in it."""
+        """Restore ``nb``. Raises RefusedError if it contains nothing from the release."""
         where = resources["nbgrader"]
         course = self.parent.parent.coursedir  # The parents are the exporter and its converter.
         folder = course.format_path(course.release_directory, ".", where["assignment"])

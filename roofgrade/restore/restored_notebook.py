@@ -1,7 +1,7 @@
-"""Builds the release's notebook anew with the student's answers, and notes what was wrong.
+"""Rebuilds the released notebook with the student's answers, and reports problems.
 
-Only the text of a submitted notebook is kept, not its metadata, tags, outputs, kernel or format. So
-it can be graded whatever an editor, a converter or a student did to it.
+Only the text of a submitted notebook is kept, not its metadata, tags, outputs, kernel or format.
+Changes by an editor, a converter or the student therefore cannot prevent grading.
 """
 
 import ast
@@ -20,20 +20,20 @@ from roofgrade.common.sentences import sentence
 from roofgrade.restore.cell_matching import match_cells
 from roofgrade.restore.submitted_cells import find_bound_names, read_cells, strip_lines
 
-# Text of at least this many words in one of the student's own cells may be the paragraph.
+# If a student's own cells contain at least this many words, they may be the paragraph.
 FEWEST_WORDS = 8
-# A name in the first cell of a notebook that was downloaded from the course's site.
+# A name in the first cell of a notebook downloaded from the course's site.
 INSTALL_NAME = "install_course"
 LINK = re.compile(r"\[([^\]]*)\]\([^)\s]+\)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoredNotebook:
-    """A notebook that nbgrader can grade, with every grade id of the release exactly once.
+    """A notebook that nbgrader can grade, with each grade id of the release exactly once.
 
-    ``lost_answers`` are the answers that were deleted and are nowhere else. ``unread_paragraphs``
-    are untouched, but the student wrote text elsewhere, so a person has to read it.
-    ``edited_checks`` has the source of each check that the student edited, by grade id.
+    ``lost_answers`` lists answers that were deleted and are not elsewhere. A person must read
+    ``unread_paragraphs``: they are untouched, but the student wrote text elsewhere.
+    ``edited_checks`` maps grade ids to the source of checks that the student edited.
     """
 
     notebook: NotebookNode
@@ -44,16 +44,16 @@ class RestoredNotebook:
 
 
 def read_release(path: Path) -> NotebookNode:
-    """Read a release, and again whenever its modification time changes."""
+    """Return a release's notebook, cached until the file's modification time changes."""
     return _read_version(path, path.stat().st_mtime_ns)
 
 
 def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
-    """Build the release's notebook anew from a submitted one.
+    """Rebuild the released notebook from a submitted one.
 
-    Locked cells are the release's, answers the student's, and the student's own cells stay where
-    they are. Raises RefusedError, with a message for the student, if ``raw`` is not a notebook, is
-    too large, or has nothing of this release in it.
+    Locked cells come from the release and answers from the student. The student's own cells stay
+    where they are. Raises RefusedError, with a message for the student, if ``raw`` is not a
+    notebook, is too large, or contains nothing from this release.
     """
     cells = read_cells(raw)
     known = {read_grade_id(cell): cell for cell in release.cells if "nbgrader" in cell.metadata}
@@ -94,9 +94,9 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
 
 
 def find_added_answers(notebook: NotebookNode, release: NotebookNode) -> set[tuple[str, str]]:
-    """Return the sources that a restored notebook adds to the release's, as (cell id, source).
+    """Return the (cell id, source) pairs that a restored notebook adds to the release.
 
-    The id of the student's own cells is "".
+    The student's own cells have the id "".
     """
     stubs = {cell.id: strip_lines(cell.source) for cell in release.cells}
     cells = {(cell.id if cell.id in stubs else "", cell.source.strip()) for cell in notebook.cells}
@@ -109,7 +109,7 @@ def _read_version(path, changed):
 
 
 def _is_of_set(cells, known, match, answered):
-    """Return whether this is the release's notebook. Other sets use some of the same names."""
+    """Return whether this is the set's notebook. Other sets use some of the same names."""
     has_checks = any(is_check(known[name]) for name in match.places)
     if has_checks or any(cell.grade_id in known for cell in cells):
         return True
@@ -130,7 +130,7 @@ def _build_cells(cells, known, match):
 
 
 def _fill_cell(original, cell):
-    """Put the student's answer into the release's cell. An emptied paragraph stays unanswered."""
+    """Put the student's answer into the release's cell. A cleared paragraph stays unanswered."""
     empty = original.cell_type == "markdown" and not cell.source.strip()
     if not empty and cell.stripped_lines != strip_lines(original.source):
         original.source = cell.source
@@ -149,9 +149,9 @@ def _make_own_cell(cell, cell_id):
 
 
 def _insert_missing(built, grade_id, known, answered):
-    """Insert a missing cell after its predecessor in the release, which is there by now.
+    """Insert a missing cell after its predecessor in the release, which is already there.
 
-    An answer's stub returns, unless the student assigns its names elsewhere: run after that,
+    An answer's stub is restored only if the student does not assign its names elsewhere: a later
     ``ridge = ...`` would undo the answer.
     """
     order = list(known)
@@ -166,12 +166,12 @@ def _insert_missing(built, grade_id, known, answered):
 def _move_checks_down(built, known):
     """Move locked code that uses an answer below the first cell that assigns it.
 
-    So an answer below its check counts, as it did on the student's screen. Returns the moved ids.
+    An answer below its check then counts, as it did on the student's screen. Returns the moved ids.
     """
     answers = _stub_names(known)
     assigned = {id(cell): _assigned_names(cell, known) for cell in built}
     moved = []
-    # Starting with the last keeps the order of cells that move behind the same one.
+    # Going backwards keeps the order of cells that move below the same one.
     for grade_id, cell in reversed(known.items()):
         if cell.cell_type != "code" or is_solution(cell):
             continue
@@ -208,7 +208,7 @@ def _mark_unread(cells, match, known, built):
 
 
 def _has_prose(cells, match, known):
-    """Return whether cells other than the answers have text that is not the release's."""
+    """Return whether cells other than the answers contain text that is not from the release."""
     released = {_strip_links(line) for cell in known.values() for line in cell.source.splitlines()}
     answers = {place for name, place in match.places.items() if is_solution(known[name])}
     written = 0
@@ -224,7 +224,7 @@ def _has_prose(cells, match, known):
 
 
 def _strip_links(line):
-    """Return a line without its links' targets, which differ by the notebook's folder."""
+    """Remove the targets of a line's links, since they depend on the notebook's folder."""
     return LINK.sub(r"\1", line).strip()
 
 
@@ -234,7 +234,7 @@ def _stub_names(known):
 
 
 def _used_names(source):
-    """Return the names that a cell of the release uses; none if it has magics."""
+    """Return the names that a cell of the release uses, or none if it has magics."""
     try:
         return {node.id for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
     except SyntaxError:

@@ -1,4 +1,4 @@
-"""Reads the cells of a submitted notebook as bounded plain data, whatever program wrote it."""
+"""Reads submitted cells as bounded plain data, regardless of the program that wrote them."""
 
 import re
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ class SubmittedCell:
 
     @cached_property
     def bound_names(self) -> set[str]:
-        """The names that its code seems to assign; empty for a cell of text."""
+        """The names that the code appears to assign; empty for a text cell."""
         return find_bound_names(self.source) if self.kind == "code" else set()
 
     @cached_property
@@ -41,7 +41,7 @@ class SubmittedCell:
 
 
 def read_cells(raw: bytes) -> list[SubmittedCell]:
-    """Read the cells of a notebook in any of Jupyter's formats, 2 to 4.
+    """Read the cells of a notebook in Jupyter's format 2, 3 or 4.
 
     Raises RefusedError, with a message for the student, if it is not a notebook or is too large.
     """
@@ -59,14 +59,14 @@ def read_cells(raw: bytes) -> list[SubmittedCell]:
 
 
 def strip_lines(source: str) -> list[str]:
-    """Return the lines of a source without blanks at their ends and blank lines at its ends."""
+    """Return a source's lines, without trailing spaces and outer blank lines."""
     return [line.rstrip() for line in source.strip().splitlines()]
 
 
 def find_bound_names(source: str) -> set[str]:
-    """Return the names that code seems to assign, define or import, even if it is not valid Python.
+    """Return names that code appears to assign, define or import, even if its syntax is invalid.
 
-    The code is searched line by line, since a student's code can crash a parser.
+    The search goes line by line, since student code can crash a parser.
 
     >>> sorted(find_bound_names("a, ridge = 1, 2; print(x, sep='')\\n%magic\\ndef f(b=3): ..."))
     ['a', 'f', 'ridge']
@@ -88,7 +88,7 @@ def find_bound_names(source: str) -> set[str]:
 
 
 def _find_cells(notebook):
-    """Return the list of cells: at the top in format 4, in worksheets before that."""
+    """Return the list of cells: at the top level in format 4, in worksheets in older formats."""
     cells = notebook.get("cells") if isinstance(notebook, dict) else None
     if cells is None and isinstance(notebook, dict):
         sheets = notebook.get("worksheets")

@@ -1,1 +1,1 @@
-"""Grades a whole class: the run, its worker processes, and workers on a Dask cluster."""
+"""Grades a whole class, with worker processes on this machine or on a Dask cluster."""

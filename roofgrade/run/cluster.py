@@ -1,8 +1,8 @@
 """Marks submissions on a Dask cluster.
 
-Each Dask worker passes its tasks to its own worker process, with the same sandbox and limits
-as on one machine. So no student's code shares a process with Dask or can reach the scheduler. Start
-the workers with ``dask worker ADDRESS --no-nanny --nthreads 1``, with the same grader installed.
+Each Dask worker passes its tasks to its own worker process, with the same sandbox and limits as on
+one machine, so student code cannot reach Dask or the scheduler. Start the workers with ``dask
+worker ADDRESS --no-nanny --nthreads 1``, with the same version of the grader installed.
 """
 
 import itertools
@@ -16,15 +16,15 @@ from roofgrade.common.sentences import sentence
 from roofgrade.gradebook.result_files import hash_grader
 from roofgrade.run.workers import TASKS_AHEAD, MarkingSetup, Workers, make_failed_result
 
-CONNECT_SECONDS = "60s"  # for the scheduler to answer, and for a first worker to appear
+CONNECT_SECONDS = "60s"  # to wait for the scheduler, and for a first worker
 _thread_state = threading.local()
 
 
 class Cluster:
-    """The workers of the Dask scheduler at ``address``; a context manager like Workers.
+    """The workers of the Dask scheduler at ``address``, as a context manager like Workers.
 
-    Raises RuntimeError if no scheduler answers, it has no worker, a worker has another grader, or
-    dask.distributed is not installed.
+    Raises RuntimeError if the scheduler does not answer or has no worker, if a worker has another
+    version of the grader, or if dask.distributed is not installed.
     """
 
     def __init__(self, setup: MarkingSetup, address: str):
@@ -54,10 +54,10 @@ class Cluster:
         """Do nothing: the workers are already running."""
 
     def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
-        """Yield each task with its result, as they get done. Takes tasks when there is room.
+        """Yield each task with its result, in order of completion. Takes new tasks on demand.
 
-        If a worker is lost, another one does its work. Raises MachineryError if a sandbox cannot be
-        started.
+        If a worker is lost, another worker does its work. Raises MachineryError if a sandbox cannot
+        be started.
         """
         from distributed import as_completed
 

@@ -1,8 +1,8 @@
-"""Grades a whole class: each folder ends as graded, refused or waiting for a person.
+"""Grades a whole class: each folder ends up graded, refused or waiting for a person.
 
-Stored results of unchanged submissions are reused, and workers mark the rest, a few at a time. Each
-result is stored as soon as it comes. So a run can be stopped or killed at any time, and the same
-command goes on from there.
+Unchanged submissions keep their stored results, and workers mark the rest. Each result is stored
+immediately. A run can therefore be stopped or killed at any time, and the same command then
+continues it.
 """
 
 import contextlib
@@ -50,15 +50,15 @@ def grade_assignment(
 ) -> Summary:
     """Grade a set, write the summary's page to ``autograded/`` and return the summary.
 
-    ``workers`` processes do the work, by default one for each core, or the workers of the Dask
-    scheduler at the address ``dask``. ``again`` also marks unchanged submissions, ``only`` limits
-    the run to these students. After Ctrl-C the Summary covers what is done.
+    The work is done by ``workers`` processes, by default one per core, or by the workers of the
+    Dask scheduler at the address ``dask``. ``again`` also marks unchanged submissions, and ``only``
+    limits the run to these students. After Ctrl-C, the Summary covers the finished part.
 
-    Raises ValueError if the set has no release or the gradebook cannot take it, RuntimeError if
-    another run is grading it or the gradebook is locked or lost, MachineryError if the sandbox
-    cannot be started.
+    Raises ValueError if the set has no release or the gradebook rejects it, RuntimeError if another
+    run is grading it or the gradebook is locked or lost, and MachineryError if the sandbox cannot
+    be started.
     """
-    course.release_path(assignment)  # Raises an error for an unknown set.
+    course.release_path(assignment)  # Raise ValueError for an unknown set.
     count = workers or len(os.sched_getaffinity(0))
     kind = MarkingSetup(*bench, unsandboxed, course.private_paths())
     with contextlib.ExitStack() as stack:
@@ -66,7 +66,7 @@ def grade_assignment(
         pool = stack.enter_context(Cluster(kind, dask) if dask else Workers(kind, count))
         pool.start(_count_surely_new(course, assignment, again))
         writer = stack.enter_context(GradebookWriter(course, assignment))
-        read_release(writer.release_json)  # An error in the release would fail every submission.
+        read_release(writer.release_json)  # An error here would fail every submission.
         folders = list_folders(course, assignment, writer.query(query_student_ids))
         if unknown := sorted(set(only) - {folder.student for folder in folders}):
             students = ", ".join(unknown)
@@ -102,8 +102,8 @@ def summarise_without_grading(
 ) -> Summary:
     """Return the Summary of the stored results, without grading anything.
 
-    ``remarks`` are those on each student's feedback page. Raises ValueError if there is no release,
-    GradebookError if the gradebook cannot be read.
+    ``remarks`` has the remarks on each student's feedback page. Raises ValueError if the set has no
+    release, and GradebookError if the gradebook cannot be read.
     """
     course.release_path(assignment)
     book = CourseGradebook(course, WAIT_SECONDS)
@@ -127,7 +127,7 @@ def write_summary_page(course: Course, summary: Summary):
 
 
 class _GradingRun:
-    """One run, with the summary's row of each finished folder in ``rows``, by its name."""
+    """A grading run. ``rows`` has the summary's row of each finished folder, by folder name."""
 
     def __init__(self, course, assignment, writer, bar, *, again, unsandboxed, seconds):
         self._course, self._assignment, self._writer, self._bar = course, assignment, writer, bar
@@ -138,13 +138,13 @@ class _GradingRun:
         self.rows: dict[str, FolderRow] = {}
 
     def grade_folders(self, chosen, pool):
-        # An interrupt closes the generator and so ends the workers at once.
+        # An interrupt closes the generator, which ends the workers immediately.
         with contextlib.closing(pool.mark_all(self._make_tasks(chosen))) as results:
             for task, result in results:
                 self._finish_folder(result, task.files, new=True)
 
     def withhold_shared(self, folders):
-        """Update the results of students who name, or no longer name, the same ``me`` as others."""
+        """Update the results of students who now share, or no longer share, their ``me``."""
         for folder in folders:
             if folder.name not in self._claims and (earlier := _find_kept(self._course, folder)):
                 self._note_claims(earlier)
@@ -164,7 +164,7 @@ class _GradingRun:
         self._claims[result.folder] = result.student, find_claims(result), result.alike
 
     def _make_tasks(self, chosen):
-        """Yield the tasks to mark, and finish all other folders on the way."""
+        """Yield the tasks to mark, and finish all other folders in the process."""
         for folder in chosen:
             task = self._task_or_result(folder)
             if isinstance(task, Result):
@@ -207,7 +207,7 @@ class _GradingRun:
         earlier = result_files.read_result(self._course, *place)
         if self._again or earlier is None or earlier.key != task.key:
             return None
-        if earlier.gone:  # Something unrelated may have killed it.
+        if earlier.gone:  # Something else may have killed it.
             self._retried.add(task.folder)
             return None
         return earlier if earlier.sandboxed or self._unsandboxed else None
@@ -215,7 +215,7 @@ class _GradingRun:
     def _finish_folder(self, result, beside=None, new=False):
         try:
             if new and result.gone and result.folder in self._retried:
-                # After two ends, the notebook itself is to blame.
+                # If the process ended twice, the notebook is to blame.
                 result = replace(result, gone=False)
             if new:
                 result_files.write_result(self._course, result)
@@ -226,7 +226,7 @@ class _GradingRun:
             raise
         except Exception as error:  # One submission must not stop the others.
             if getattr(error, "errno", None) in safe_files.DISK_FULL_ERRORS:
-                raise  # All others would fail as well.
+                raise  # All others would fail, too.
             reason = sentence("run.not_saved", error=str(error) or type(error).__name__)
             ids = {"student": result.student, "folder": result.folder}
             row = FolderRow(**ids, state=WAITING, reason=reason)
@@ -235,7 +235,7 @@ class _GradingRun:
 
 
 def _count_other_grader(course, chosen):
-    """Count the results from before the grader or a question table changed."""
+    """Count the results from before a change to the grader or a question table."""
     results = (_find_kept(course, folder) for folder in chosen)
     keys = [result.key for result in results if result and result.key]
     return sum(not result_files.is_of_this_grader(key) for key in keys)
@@ -268,7 +268,7 @@ def _is_newer(folder, result):
     if result.key:
         files_hash = result_files.hash_files(_all_files(submission))
         return result_files.read_files_hash(result.key) != files_hash
-    # Without a key, it was refused before marking, or the grader failed and the reason says so.
+    # Without a key, it was refused before marking, or the grader failed, as the reason says.
     return result.state == REFUSED
 
 

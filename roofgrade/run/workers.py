@@ -1,8 +1,8 @@
 """Worker processes on one machine: each marks one submission at a time, in one sandbox.
 
-If a worker dies, another one replaces it and tries its submission again; after a second death a
-person has to look. Each worker has its own connection, which ends with it. (concurrent.futures
-waits forever for the rest of a result whose sender was killed.)
+If a worker dies, another one replaces it and retries its submission. After a second death, a person
+must look. Each worker has its own connection, which closes when it ends. (If a process is killed
+while it sends a result, concurrent.futures waits forever for the rest.)
 """
 
 import contextlib
@@ -26,16 +26,16 @@ from roofgrade.common.marking_task import Task
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import sentence
 
-# A worker has this many tasks at a time, so that it need not wait for the next one.
+# The number of tasks that a worker has at a time, so that it need not wait for the next one.
 TASKS_AHEAD = 2
 PR_SET_PDEATHSIG = 1
 
 
 @dataclass(frozen=True)
 class MarkingSetup:
-    """The function that marks submissions, the class of its sandbox, and the sandbox's settings.
+    """The function that marks submissions, and the class and settings of the sandbox.
 
-    No sandbox may show the folders and files in ``private``.
+    No sandbox may expose the folders and files in ``private``.
     """
 
     mark: Callable
@@ -57,7 +57,7 @@ class SubmissionMarker:
             pass
 
     def mark(self, task: Task) -> Result:
-        """Mark a submission. If the grader fails twice, a person has to look.
+        """Mark a submission. If the grader fails twice, the result waits for a person.
 
         Ends this process if reading the student's data takes too long.
         """
@@ -79,7 +79,7 @@ class SubmissionMarker:
 
 
 def make_failed_result(task: Task, reason: str) -> Result:
-    """Return the result of a failed marking. It has no key, so the next run tries again."""
+    """Return the result of a failed marking, without a key, so that the next run tries again."""
     return Result(
         student=task.student, assignment=task.assignment, folder=task.folder, state=WAITING,
         reason=reason[:500], remarks=task.remarks, submitted=task.submitted,
@@ -87,7 +87,7 @@ def make_failed_result(task: Task, reason: str) -> Result:
 
 
 class Workers:
-    """``count`` worker processes, started when there are tasks; a context manager."""
+    """A context manager for ``count`` worker processes, which are started when there are tasks."""
 
     def __init__(self, setup: MarkingSetup, count: int):
         self._setup, self._count, self._processes = setup, count, []
@@ -101,27 +101,27 @@ class Workers:
         self._processes = []
 
     def start(self, tasks: int):
-        """Start the processes that this many tasks need, so they get ready in the meantime."""
+        """Start the processes needed for this many tasks, so that they get ready early."""
         while len(self._processes) < min(tasks, self._count):
             self._processes.append(_WorkerProcess(self._setup))
 
     def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
-        """Yield each task with its result, as they get done. Takes tasks when there is room.
+        """Yield each task with its result, in order of completion. Takes new tasks on demand.
 
         Raises MachineryError if a sandbox cannot be started.
         """
         try:
             yield from self._mark_tasks(iter(tasks))
-            for wait_for_end in (False, True):  # All end at the same time.
+            for wait_for_end in (False, True):  # Let all of them end in parallel.
                 for process in self._processes:
                     process.finish(wait_for_end)
         finally:
             self.__exit__()
 
     def mark_one(self, task: Task) -> Result:
-        """Return the result of a single task. The worker stays for the next one.
+        """Mark a single task and return its result. The worker stays for the next one.
 
-        Raises MachineryError if the sandbox cannot be started. The next task tries again.
+        Raises MachineryError if the sandbox cannot be started. The next call tries again.
         """
         self.start(1)
         try:
@@ -132,7 +132,7 @@ class Workers:
         return result
 
     def _mark_tasks(self, tasks):
-        waiting = deque()  # Tasks for the first worker that has room.
+        waiting = deque()  # tasks for the first worker with room
         while True:
             for process in self._processes:
                 while process.has_room:
@@ -156,9 +156,9 @@ class Workers:
 
 
 class _WorkerProcess:
-    """One worker process and its assigned tasks, in order: it works on the first.
+    """One worker process and its assigned tasks in order, of which it marks the first.
 
-    Each task comes with whether a worker has already died on it.
+    Each task has a flag that says whether a worker has already died while marking it.
     """
 
     def __init__(self, setup):
@@ -176,7 +176,7 @@ class _WorkerProcess:
     def receive(self):
         """Read one message. Returns the first task with its result, or None.
 
-        None means that the sandbox was started, or the worker died and the task is tried again.
+        None means that the sandbox has started, or that the worker died and the task is retried.
         Raises MachineryError if the sandbox cannot be started.
         """
         try:
@@ -196,7 +196,7 @@ class _WorkerProcess:
         return task, result
 
     def finish(self, wait_for_end):
-        """Tell the worker to end, or kill it if it is still starting."""
+        """Let the worker end, or kill it if it is still starting."""
         if not self.is_ready:
             self._process.kill()
         self.connection.close()
@@ -212,7 +212,7 @@ class _WorkerProcess:
         self.is_ready = False
         spawn = multiprocessing.get_context("spawn")
         self.connection, theirs = spawn.Pipe()
-        with theirs:  # Only the worker keeps this end, which therefore closes when it ends.
+        with theirs:  # Only the worker keeps this end, so it closes when the worker ends.
             arguments = (theirs, self._setup, os.getpid())
             self._process = spawn.Process(target=_serve_tasks, args=arguments)
             self._process.start()
@@ -222,7 +222,7 @@ class _WorkerProcess:
             self.connection.send(task)
 
     def _replace_process(self):
-        """Replace a dead worker. Returns a submission that two died on, with its result."""
+        """Replace a dead worker. Returns a task that killed two workers and its result, or None."""
         self.kill()
         if not self.is_ready:
             self._failed_starts += 1
@@ -243,7 +243,7 @@ class _WorkerProcess:
 
 def _serve_tasks(connection, setup, coordinator):
     """Start the sandbox, then mark tasks until the connection's other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the coordinator.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Only the coordinator handles Ctrl-C.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != coordinator:
@@ -251,12 +251,12 @@ def _serve_tasks(connection, setup, coordinator):
     marker, tasks = SubmissionMarker(setup), queue.SimpleQueue()
     _send_result(connection, marker.check_box)
     limits.limit_memory()  # All modules are imported by now.
-    # A thread reads the next task meanwhile, so that the coordinator need not wait to send it.
+    # A thread receives the next task meanwhile, so that sending it never blocks the coordinator.
     threading.Thread(target=_receive_tasks, args=(connection, tasks), daemon=True).start()
     while task := tasks.get():
         _send_result(connection, marker.mark, task)
     marker.box.stop()
-    os._exit(0)  # A normal exit would take longer, to tear down all modules.
+    os._exit(0)  # A normal exit would spend time on tearing down all modules.
 
 
 def _receive_tasks(connection, tasks):

@@ -1,4 +1,4 @@
-"""Each worker's warm Python, and a child of it for each submission."""
+"""Manages a worker's warm Python, and a child of it for each submission."""
 
 import contextlib
 import socket
@@ -13,17 +13,17 @@ from roofgrade.sandbox.child import Child
 from roofgrade.sandbox.inside.channel import Channel
 from roofgrade.sandbox.unsandboxed import Unsandboxed
 
-# Seconds to wait: even on a busy machine, no honest start or fork takes that long.
+# Seconds to wait. Even on a busy machine, no normal start or fork takes that long.
 WARM_SECONDS, FORK_SECONDS = 60.0, 60.0
-LOG_BYTES = 20_000  # The most that is read of the warm Python's log.
+LOG_BYTES = 20_000  # how much of the warm Python's log is read
 
 
 class Box:
-    """Runs a worker's submissions, one at a time. The warm Python starts with the first one.
+    """Runs a worker's submissions, one at a time. The first one starts the warm Python.
 
-    ``unsandboxed`` leaves out the walls; otherwise the box doesn't start if the sandbox would show
-    any of the folders and files in ``private``. A box is for one thread, which must outlive it,
-    since bubblewrap ends with the thread that started it.
+    ``unsandboxed`` leaves out the walls. Otherwise, the box does not start if the sandbox would
+    expose any of the folders and files in ``private``. Use a box from one thread only, and keep
+    that thread alive, since bubblewrap ends with the thread that started it.
     """
 
     def __init__(self, unsandboxed: bool = False, private: tuple[Path, ...] = ()):
@@ -33,7 +33,7 @@ class Box:
     def open(self, files: dict[str, bytes], seconds: float = 120) -> Child:
         """Start a process in a folder with ``files``, for ``seconds`` in all. The caller closes it.
 
-        Raises MachineryError if it cannot be made, or cannot be made safe.
+        Raises MachineryError if the process cannot be started or cannot be made safe.
         """
         layout.check_files(files)
         if self._process is None or self._process.poll() is not None:
@@ -98,7 +98,7 @@ class Box:
         return child
 
     def _is_alive(self):
-        """Whether the warm Python runs. Waits a moment in case it is just ending."""
+        """Return whether the warm Python is running, after a moment in case it is ending."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.01)
         return self._process.returncode is None

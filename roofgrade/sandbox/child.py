@@ -1,7 +1,7 @@
-"""Talks to one submission's process, whose replies are data: bounded, and never believed.
+"""Talks to one submission's process. Its replies are bounded data, and are never trusted.
 
-The clock runs here, outside the process: at a cell's limit the process is interrupted, and killed
-if that does not help. A thread watches its memory, since background code of the student's goes on
+The clock runs outside the process. At a cell's time limit, the process is interrupted, and killed
+if that does not help. A thread watches its memory, since the student's background code can run
 while an answer is judged.
 """
 
@@ -17,20 +17,20 @@ from roofgrade.common.sentences import sentence
 from roofgrade.sandbox import host
 from roofgrade.sandbox.inside.channel import LENGTH_HEAD, PIECE_BYTES, pack_message
 
-# The most bytes of a cell's reply, of a probe's reply, and of all replies of a submission.
+# The maximum bytes of a cell's reply, of a probe's reply, and of all a submission's replies.
 MOST_REPLY_BYTES, MOST_ANSWER_BYTES, MOST_TOTAL_BYTES = 8 << 20, 4 << 20, 24 << 20
-MOST_VALUES = 600_000  # in one reply; a long, wrong schedule has half as many
+MOST_VALUES = 600_000  # in one reply; a long, wrong schedule has half of that
 MOST_REQUESTS = 1000
 MOST_CELLS = 10**6
-# Seconds to get ready, to obey an interrupt, and between two checks of the memory.
+# Seconds to get ready, to react to an interrupt, and between two memory checks.
 READY_SECONDS, GRACE_SECONDS, TICK_SECONDS = 60.0, 5.0, 0.1
 
 
 class Child:
-    """One submission's process; a context manager that ends it.
+    """A submission's process, as a context manager that ends it.
 
-    ``process`` is a PidfdProcess or a GroupProcess. ``alive`` tells whether the warm Python still
-    runs: if not, the student is not to blame for the child's end.
+    ``process`` is a PidfdProcess or a GroupProcess. ``alive`` returns whether the warm Python is
+    running. If it is not, the student is not to blame for the child's end.
     """
 
     def __init__(self, connection: socket.socket, process, seconds: float, alive: Callable):
@@ -45,7 +45,7 @@ class Child:
     def send_files(self, files: dict[str, bytes], meter=None):
         """Send the submission's files and start watching the memory, if there is a meter.
 
-        Raises MachineryError if the process cannot take the files.
+        Raises MachineryError if the process cannot store the files.
         """
         self.meter = meter
         if meter:
@@ -55,7 +55,7 @@ class Child:
         self.wait_for("settled")
 
     def wait_for(self, word: str):
-        """Wait for a message that holds ``word``. Raises MachineryError for anything else."""
+        """Wait for a message with the key ``word``. Raises MachineryError for any other."""
         try:
             message = self._receive(time.monotonic() + READY_SECONDS)
         except (TimeoutError, ProcessEndedError) as error:
@@ -68,12 +68,12 @@ class Child:
     ) -> tuple[dict, bool]:
         """Run a cell. Returns its reply, and whether it was interrupted after ``seconds``.
 
-        The reply is ``{"outputs": [...], "count": int}``. The outputs are nbformat's, plus
-        ``display_id`` on a display that can be changed and the output_type ``update`` for a change.
-        The list is not checked. ``ask`` answers the cell's requests while it runs.
+        The reply is ``{"outputs": [...], "count": int}``. The outputs follow nbformat, plus
+        ``display_id`` for a display that can be updated, and the output_type ``update`` for its
+        updates. The list is not validated. ``ask`` answers the cell's requests while it runs.
 
-        Raises ProcessEndedError if the process is gone or makes no sense, MachineryError if that is
-        not the student's doing.
+        Raises ProcessEndedError if the process has ended or sent an invalid reply, and
+        MachineryError if that is not the student's fault.
         """
         reply, slow = self._exchange_messages({"run": source}, seconds, ask, MOST_REPLY_BYTES)
         return self._check_reply(reply, "outputs", list), slow
@@ -81,7 +81,7 @@ class Child:
     def probe(self, probe: dict, seconds: float = 30) -> tuple[dict, bool]:
         """Ask for an answer, as ``run`` does. The reply is ``{"answer": {...}, "count": int}``.
 
-        The answer is empty if reading it was interrupted or failed.
+        The answer is empty if reading the value was interrupted or failed.
         """
         reply, slow = self._exchange_messages({"probe": probe}, seconds, None, MOST_ANSWER_BYTES)
         return self._check_reply(reply, "answer", dict), slow
@@ -90,7 +90,7 @@ class Child:
         """Kill all processes of the submission, and wait until they are gone."""
         self._connection.close()
         self._closed.set()
-        self._process.kill()  # This also ends a memory check that is under way.
+        self._process.kill()  # This also ends a running memory check.
         if self._watching.is_alive():
             self._watching.join()
         try:
@@ -120,7 +120,7 @@ class Child:
             raise ProcessEndedError(sentence("sandbox.stuck", seconds=seconds)) from None
 
     def _wait_for_reply(self, until, ask, most):
-        """Return the next reply, answering the notebook's requests until it comes."""
+        """Return the next reply, and answer the notebook's requests until it arrives."""
         while True:
             message = self._receive(until, most)
             if "ask" not in message:
@@ -162,7 +162,7 @@ class Child:
         return message
 
     def _read_bytes(self, size, until):
-        """Read until the buffer holds ``size`` bytes. A timeout loses none of them."""
+        """Read until the buffer has ``size`` bytes. A timeout loses no data."""
         while len(self._buffer) < size:
             left = until - time.monotonic()
             if left <= 0:

@@ -7,9 +7,9 @@ from pathlib import Path
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
-# Words in the errors of bubblewrap and the kernel when they cannot make user namespaces.
+# Words in the errors of bubblewrap and the kernel if they cannot create user namespaces.
 REFUSALS = ("namespace", "setting up uid map", "unshare", "mount", "Operation not permitted")
-# Settings that keep an ordinary user from making namespaces, with the sentences that explain them.
+# Settings that prevent ordinary users from creating namespaces, with their explanations.
 BLOCKS = (
     ("sandbox.namespaces_off", "user/max_user_namespaces", "0"),
     ("sandbox.namespaces_root", "kernel/unprivileged_userns_clone", "0"),
@@ -29,7 +29,7 @@ def check_host():
 
 
 def find_bubblewrap() -> str:
-    """Return the path of bubblewrap's program. Raises MachineryError if it is not installed."""
+    """Return the path of bubblewrap. Raises MachineryError if it is not installed."""
     path = shutil.which("bwrap")
     if not path:
         raise MachineryError(sentence("sandbox.no_bubblewrap"))
@@ -37,7 +37,7 @@ def find_bubblewrap() -> str:
 
 
 def explain_failure(log: str) -> MachineryError:
-    """Return an error that says why the warm Python did not start, from its log."""
+    """Return an error that explains, from the warm Python's log, why it did not start."""
     lines = log.strip().splitlines()
     key = "sandbox.not_started" if lines else "sandbox.not_started_mute"
     sentences = [sentence(key, reason=" ".join(lines[-3:]))]
@@ -49,7 +49,7 @@ def explain_failure(log: str) -> MachineryError:
 
 
 def explain_namespaces() -> list[str]:
-    """Say why an ordinary user may be unable to make namespaces here, and what to do."""
+    """Explain why an ordinary user may be unable to create namespaces here, and what to do."""
     keys = [key for key, setting, value in BLOCKS if _read_setting(setting) == value]
     hints = map(sentence, keys or ["sandbox.container"])
     return [*hints, sentence("sandbox.otherwise", elsewhere=sentence("sandbox.elsewhere"))]

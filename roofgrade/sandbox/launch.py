@@ -1,7 +1,7 @@
 """Switches to the user of a worker's sandbox, then replaces itself with bubblewrap.
 
-Runs as ``python -I launch.py PLAN``, with only the standard library. That user may be unable to
-read the environment's folder, for example in root's home. So the folders are first bound to
+Runs as ``python -I launch.py PLAN``, with only the standard library. The new user may be unable to
+read the environment's folder, for example in root's home. Therefore the folders are first bound to
 /tmp/0, /tmp/1, ... in mounts that only this process sees.
 """
 
@@ -18,7 +18,7 @@ MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 2, 4, 4096, 16384, 1 << 18
 
 
 def main(plan):
-    os.sched_setaffinity(0, {plan["core"]})  # The filter denies students' code this call.
+    os.sched_setaffinity(0, {plan["core"]})  # The filter denies this call to student code.
     if plan["maps"]:
         enter_user_namespace(plan["maps"])
     if plan["user"] is not None:
@@ -27,18 +27,18 @@ def main(plan):
         for number, folder in enumerate(plan["folders"]):
             if not os.access(f"/tmp/{number}", os.R_OK | os.X_OK):
                 sys.exit(f"Permission denied: the sandbox's user {plan['user']} at {folder}")
-    # Not execvp: it imports modules, and this user may be unable to read Python's library.
+    # Not execvp, which imports modules: the user may be unable to read Python's library.
     os.execv(plan["command"][0], plan["command"])
 
 
 def enter_user_namespace(maps):
-    """Enter a namespace in which this process is root, and the user to switch to exists."""
+    """Enter a namespace in which this process is root and the user to switch to exists."""
     ready, go = os.pipe()
     me = os.getpid()
     helper = os.fork()
     if not helper:
         os.close(go)
-        os.read(ready, 1)  # Wait: the tools need the namespace.
+        os.read(ready, 1)  # Wait for the namespace, which the tools need.
         done = [os.spawnvp(os.P_WAIT, tool, [tool, str(me), *maps[tool]]) for tool in maps]
         os._exit(any(done))
     call_libc("unshare", CLONE_NEWUSER)

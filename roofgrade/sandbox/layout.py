@@ -1,4 +1,4 @@
-"""Lists the packages' files that the warm Python sees, its command and its environment."""
+"""Defines the warm Python's command and environment, and the packages' files it can see."""
 
 import os
 from pathlib import Path
@@ -32,23 +32,23 @@ def find_course_files() -> dict[Path, Path]:
     """Map each path that a notebook can import from to the real file or folder.
 
     ``roofkit`` and ``rooflab`` are complete. ``roofcheck`` is a stub that judges nothing, and
-    ``roofgrade`` has only the code that runs inside.
+    ``roofgrade`` has only the code that runs inside the sandbox.
     """
     files = {Path("roofkit"): ROOFKIT, Path("rooflab"): ROOFLAB}
     files |= {"roofgrade" / INSIDE_FOLDER: ROOFGRADE / INSIDE_FOLDER}
-    # With this file, the folder takes precedence over any namespace package of that name.
+    # With this file, the folder takes precedence over any namespace package with that name.
     files[Path("roofgrade/__init__.py")] = ROOFGRADE / INSIDE_FOLDER / "__init__.py"
     files |= {Path("roofcheck", path.name): path for path in sorted(STUB_FOLDER.iterdir())}
     return files | {Path("roofcheck", name): ROOFCHECK / name for name in REAL_FILES}
 
 
 def make_command(python: str, course: str, descriptor: int) -> list[str]:
-    """Return the command that starts the warm Python, which takes orders over ``descriptor``."""
+    """Return the command that starts the warm Python, which gets its orders on ``descriptor``."""
     return [python, "-I", "-c", START_CODE.format(course=course, descriptor=descriptor)]
 
 
 def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
-    """Return the environment variables of the warm Python and of all programs a cell starts."""
+    """Return the environment variables for the warm Python and all programs that cells start."""
     lines = ENVIRONMENT_FILE.read_text().splitlines()
     return dict(line.split("=", 1) for line in lines if line and not line.startswith("#")) | {
         "PATH": f"{binaries}{os.pathsep}/usr/bin{os.pathsep}/bin",

@@ -1,9 +1,9 @@
-"""Measures the memory of a submission: with a cgroup if one can be made, otherwise by polling.
+"""Measures a submission's memory, with a cgroup if possible and otherwise by polling.
 
-A delegated cgroup is the better of the two: the kernel enforces the limit and counts its own
-buffers, while polling may be a tenth of a second late and has to estimate them. The cgroup is the
-folder that ROOFKIT_CGROUP names, which must hold no process, or the cgroup that was delegated to
-this process, for example by ``systemd-run --user --scope -p Delegate=yes``.
+A delegated cgroup is better: the kernel enforces the limit and counts its own buffers, while
+polling may be a tenth of a second late and has to estimate them. The cgroup is the folder in
+ROOFKIT_CGROUP, which must contain no process, or the cgroup that was delegated to this process, for
+example by ``systemd-run --user --scope -p Delegate=yes``.
 """
 
 import contextlib
@@ -16,25 +16,25 @@ from pathlib import Path
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.sentences import sentence
 
-MOST_BYTES = 10**9  # of a submission's processes, its files and the kernel's buffers together
+MOST_BYTES = 10**9  # total of a submission's processes, files and kernel buffers
 MOST_PROCESSES = 128
 MOUNT = Path("/sys/fs/cgroup")
 WORKERS_CGROUP = "roofkit-workers"
 CONTROLLERS = {"memory", "pids"}
 SOCKETS = re.compile(r"^sockets: used (\d+)", re.M)
-# Seconds until a second measurement confirms one that found too much: a process that starts a
-# program shares its memory with it for an instant, and is counted twice.
+# Seconds until a second measurement confirms that the limit is exceeded. A process that starts a
+# program shares its memory with it for an instant, and is then counted twice.
 CONFIRM_SECONDS = 0.01
-# The bytes that the kernel needs to describe a mapping, and the most mappings of a process.
+# The kernel's bytes to describe a mapping, and the maximum number of mappings of a process.
 MAPPING, MAPPINGS = 400, 65530
 _numbers = itertools.count()
 
 
 class PollingMeter:
-    """Adds up all processes in the namespace whose first process is ``pid``.
+    """Adds up the memory of all processes in the namespace whose first process is ``pid``.
 
-    ``files`` is the most bytes that its files can hold. No process shows the kernel's memory for
-    sockets and mappings, so each socket counts as the most that it can hold unread, and each
+    ``files`` is the maximum number of bytes in its files. The kernel's memory for sockets and
+    mappings shows in no process. Therefore each socket counts as full with unread data, and each
     mapping as its description.
     """
 
@@ -42,7 +42,7 @@ class PollingMeter:
         self._descriptor = os.open(f"/proc/{pid}/root/proc", os.O_RDONLY | os.O_DIRECTORY)
         self._proc = Path(f"/proc/self/fd/{self._descriptor}")
         self._files = files
-        # A socket filled to one byte below its limit still takes a message of that size.
+        # A socket that is one byte below its limit still accepts another message of that size.
         self._socket = 2 * int(Path("/proc/sys/net/core/wmem_default").read_text())
 
     def is_exceeded(self):
@@ -58,7 +58,7 @@ class PollingMeter:
         left = MOST_BYTES - self._files - self._socket * self._count_sockets()
         if sum(self._read_resident(pid) + MAPPING * MAPPINGS for pid in self._list_pids()) <= left:
             return False
-        # Counting shared pages once, and mappings one by one, is exact but slower.
+        # An exact count, with shared pages once and mappings one by one, is slower.
         for pid in self._list_pids():
             left -= self._read_proportional(pid) + self._count_mapping_bytes(pid)
             if left < 0:
@@ -84,7 +84,7 @@ class PollingMeter:
         return MAPPING * str(self._search_threads(pid, "maps", r"(?s)(.+)")).count("\n")
 
     def _search_threads(self, pid, name, pattern):
-        """Return the pattern's group in the first thread's file that has it, or 0.
+        """Return the pattern's group from the first thread's file that matches, or 0.
 
         A thread that has ended shows no memory, even if it is the first one.
         """
@@ -93,7 +93,7 @@ class PollingMeter:
                 return match[1]
         return 0
 
-    # The files of a process that has ended are gone.
+    # The files of a process disappear when it ends.
 
     def _list_folder(self, folder):
         with contextlib.suppress(OSError):
@@ -107,7 +107,7 @@ class PollingMeter:
 
 
 class CgroupMeter:
-    """A cgroup below ``parent`` for process ``pid`` and all processes that it starts."""
+    """A cgroup below ``parent``, for process ``pid`` and all processes that it starts."""
 
     def __init__(self, parent: Path, pid: int):
         self.folder = parent / f"roofkit-{os.getpid()}-{next(_numbers)}"
@@ -116,7 +116,7 @@ class CgroupMeter:
             self._set("memory.max", MOST_BYTES)
             self._set("memory.oom.group", 1)
             self._set("pids.max", MOST_PROCESSES)
-            with contextlib.suppress(FileNotFoundError):  # a kernel without swap
+            with contextlib.suppress(FileNotFoundError):  # if the kernel has no swap
                 self._set("memory.swap.max", 0)
             self._set("cgroup.procs", pid)
         except OSError as error:
@@ -139,7 +139,7 @@ class CgroupMeter:
                 time.sleep(0.002)
 
     def _set(self, name, value):
-        # No O_CREAT: in a folder that is not a cgroup, this must fail.
+        # No O_CREAT, so that this fails in a folder that is not a cgroup.
         descriptor = os.open(self.folder / name, os.O_WRONLY)
         try:
             os.write(descriptor, str(value).encode())
@@ -148,9 +148,9 @@ class CgroupMeter:
 
 
 def find_delegated() -> Path | None:
-    """Return the cgroup in which others may be made, if there is one.
+    """Return the cgroup in which others can be created, or None.
 
-    Raises MachineryError if ROOFKIT_CGROUP names a folder that is not such a cgroup.
+    Raises MachineryError if ROOFKIT_CGROUP is set to a folder that is not such a cgroup.
     """
     if folder := os.environ.get("ROOFKIT_CGROUP"):
         if not _has_controllers(Path(folder)):
@@ -181,7 +181,7 @@ def _is_delegated(folder):
 
 
 def _move_processes(folder):
-    """Move a cgroup's processes into one below it: a cgroup with processes delegates nothing."""
+    """Move a cgroup's processes to a child cgroup. Only an empty cgroup can delegate."""
     with contextlib.suppress(OSError):
         (folder / WORKERS_CGROUP).mkdir(exist_ok=True)
         for pid in (folder / "cgroup.procs").read_text().split():

@@ -1,7 +1,7 @@
-"""The same warm Python and children without walls, for hosts that have no user namespaces.
+"""Runs the warm Python and its children without walls, on hosts without user namespaces.
 
-This protects nothing: a submission can do whatever the user who grades can do. Only the clock and
-the limits of each process remain.
+This protects nothing: a submission can do whatever the grading user can do. Only the clock and the
+limits of each process remain.
 """
 
 import contextlib
@@ -16,13 +16,13 @@ from pathlib import Path
 from roofgrade.sandbox import layout, memory
 from roofgrade.sandbox.inside.channel import Channel
 
-# Limits that every system has and that do not affect other processes of this user.
+# Limits that every system supports and that do not affect the user's other processes.
 LIMITS = {"CORE": 0, "NOFILE": 256, "FSIZE": 64 << 20}
 LINUX_LIMITS = {"AS": memory.MOST_BYTES}
 
 
 class Unsandboxed:
-    """Has the methods of ``Bubblewrap``. Its files are in a temporary folder."""
+    """Has the same methods as ``Bubblewrap``, with its files in a temporary folder."""
 
     def __init__(self):
         limits = LIMITS | (LINUX_LIMITS if sys.platform.startswith("linux") else {})
@@ -34,7 +34,7 @@ class Unsandboxed:
             link.symlink_to(real)
 
     def make_home(self) -> str:
-        # Each submission gets a new folder instead of the last one's.
+        # Replace the last submission's folder with a new one.
         home = Path(self._folder.name, "home")
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir()
@@ -61,7 +61,7 @@ class Unsandboxed:
 
 
 class GroupProcess:
-    """A child, and the processes it started that are still in its group."""
+    """A child and the processes that it started, except those that left its group."""
 
     def __init__(self, pid: int, control: Channel):
         self.pid, self._control = pid, control
@@ -78,6 +78,6 @@ class GroupProcess:
 
     def end(self):
         self.kill()
-        with contextlib.suppress(OSError, EOFError):  # The warm Python may be gone.
+        with contextlib.suppress(OSError, EOFError):  # The warm Python may have ended.
             self._control.send({})
             self._control.receive()

@@ -1,4 +1,4 @@
-"""Asks the kernel whether a child is sealed, before any of the student's code runs."""
+"""Asks the kernel whether a child is sealed, before any student code runs."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -13,8 +13,8 @@ SECCOMP_FILTERED = "2"
 def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
     """Raise MachineryError unless process ``pid`` is sealed.
 
-    ``writable`` are the mounts that it may write to. ``warm`` are the warm Python's namespaces: the
-    process must share none with the warm Python, and none with this process.
+    ``writable`` lists the mounts that it may write to, and ``warm`` the namespaces of the warm
+    Python. The process must share no namespace with the warm Python or this process.
     """
     status = _read_status(pid)
     capabilities = [name for name in CAPABILITIES if int(status[name], 16)]

@@ -1,1 +1,1 @@
-"""The code that runs in the sandbox, next to the student's. None of it knows an answer."""
+"""The grader's code that runs in the sandbox, next to the student's. It contains no answers."""

@@ -9,14 +9,14 @@ PIECE_BYTES = 1 << 20
 
 
 def pack_message(message: dict) -> bytes:
-    """Return a message's bytes: its length, then JSON. Unsupported values become their repr."""
+    """Return a message as bytes: its length, then JSON. Unsupported values become their repr."""
     data = dumps(message, ensure_ascii=False, skipkeys=True, default=repr)
     data = data.encode("utf-8", "replace")
     return LENGTH_HEAD.pack(len(data)) + data
 
 
 class Channel:
-    """One end of a socket whose other end is trusted. Raises EOFError once that is closed."""
+    """One end of a socket to a trusted peer. Raises EOFError when the peer closes it."""
 
     def __init__(self, connection: socket.socket):
         self.connection = connection
@@ -32,7 +32,7 @@ class Channel:
         return self._receive_rest(b"")
 
     def receive_descriptor(self) -> tuple[dict, int | None]:
-        """Return a message, and the descriptor that came with it, if any."""
+        """Return a message and the descriptor that came with it, if any."""
         first, descriptors, *_ = socket.recv_fds(self.connection, 1, 1)
         return self._receive_rest(first), descriptors[0] if descriptors else None
 

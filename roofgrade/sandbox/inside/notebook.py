@@ -1,4 +1,4 @@
-"""Runs the cells of one submission and answers probes, as the worker orders."""
+"""Runs a submission's cells and answers probes, as ordered by the worker."""
 
 import asyncio
 import contextlib
@@ -13,7 +13,7 @@ from roofgrade.sandbox.inside.recorder import Recorder
 
 
 class Notebook:
-    """The shell of one submission, which takes its orders over ``channel``."""
+    """A submission's shell, which receives its orders over ``channel``."""
 
     def __init__(self, shell, recorder: Recorder, channel: Channel):
         self._shell, self._recorder, self._channel = shell, recorder, channel
@@ -31,8 +31,8 @@ class Notebook:
             self._channel.send(reply)
 
     def request(self, message: dict) -> dict:
-        """Send the worker a request of the running cell, and return the reply."""
-        # An interrupt in the middle of a message would leave its rest for the next read.
+        """Send the worker a request from the running cell, and return the reply."""
+        # An interrupt in the middle of a message would leave the rest of it for the next read.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._channel.send({"ask": message})
@@ -41,7 +41,7 @@ class Notebook:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     async def _wait_for_message(self):
-        """Wait for a message, while background tasks of earlier cells go on."""
+        """Wait for a message while background tasks of earlier cells continue."""
         loop = asyncio.get_running_loop()
         ready = asyncio.Event()
         loop.add_reader(self._channel.connection, ready.set)
@@ -54,7 +54,7 @@ class Notebook:
         try:
             await self._run_cell(source)
         except (Exception, KeyboardInterrupt, SystemExit) as error:
-            # The shell itself raised this: it was interrupted, or the student broke it.
+            # The shell itself raised this error: it was interrupted, or the student broke it.
             output = {"output_type": "error", "ename": type(error).__name__, "evalue": str(error)}
             self._recorder.emit(output | {"traceback": traceback.format_exception_only(error)})
         return {"outputs": self._recorder.end_cell(), "count": count}
@@ -79,7 +79,7 @@ class Notebook:
             if asyncio.current_task(loop) is task:
                 raise KeyboardInterrupt
             task.cancel()
-            loop.call_soon_threadsafe(lambda: None)  # Wakes the sleeping loop.
+            loop.call_soon_threadsafe(lambda: None)  # Wake the sleeping loop.
 
         with allow_interrupts(interrupt):
             try:
@@ -89,7 +89,7 @@ class Notebook:
 
     def _answer_probe(self, probe):
         answer = {}
-        # Reading a student's objects may raise anything.
+        # Reading a student's objects may raise any error.
         with contextlib.suppress(BaseException), allow_interrupts():
             answer = self._answer(self._shell.user_ns, probe)
         count = self._shell.execution_count
@@ -99,7 +99,7 @@ class Notebook:
 
 @contextlib.contextmanager
 def allow_interrupts(handler=signal.default_int_handler):
-    """Let SIGINT reach student code. Anywhere else it would be too late, and is ignored."""
+    """Let SIGINT reach student code. At any other time it comes too late and is ignored."""
     signal.signal(signal.SIGINT, handler)
     try:
         yield

@@ -1,7 +1,7 @@
-"""Turns the value of a student's variable, or the results of a function, into plain JSON data.
+"""Converts the value of a student's variable, or a function's results, to plain JSON data.
 
-The student's code runs in the same process and may have replaced anything here. So
-``roofgrade.judge.reply_values`` reads the data with care; to forge it, one must know the answer.
+The student's code runs in the same process and may have replaced anything here. Therefore
+``roofgrade.judge.reply_values`` does not trust the data. Forging it requires knowing the answer.
 """
 
 import base64
@@ -23,7 +23,7 @@ from roofkit.roofline import Cost, Estimate, Roofline
 LONGEST_TEXT = 2_000
 MOST_ITEMS = 1_000
 DEEPEST = 3
-# The most bits of an integer. Longer ones overflow a float.
+# The maximum number of bits of an integer. Longer integers overflow a float.
 MOST_BITS = 1_024
 FIELDS = {
     Cost: ("flops", "bytes"),
@@ -33,7 +33,7 @@ FIELDS = {
 
 
 def answer_probe(namespace, probe):
-    """Return the reply to a probe: the expression's value, and its results on the probe's calls."""
+    """Return the reply to a probe: the expression's value and its results for the calls."""
     remarks = _Remarks()
     value = _call_safely(lambda: eval(probe["expression"], namespace), remarks)
     reply = {"value": _to_plain_safely(value)}
@@ -41,7 +41,7 @@ def answer_probe(namespace, probe):
         me = _call_safely(lambda: eval(probe["me"], namespace), _Remarks())
         reply["me"] = _to_plain_safely(me)
     if probe.get("calls") and not isinstance(value, _Raised):
-        # The grader made these, and the student's code has not touched them.
+        # These come from the grader, and student code has not touched them.
         calls = pickle.loads(base64.b64decode(probe["calls"]))
         reply["calls"] = CALLERS[probe["kind"]](value, calls, remarks)
         case = calls[0][0] if probe["kind"] == "formula" else calls[0]
@@ -50,7 +50,7 @@ def answer_probe(namespace, probe):
 
 
 def to_plain(value, depth=0):
-    """Return a value as plain data of kind ``t``. An unknown type is given by its name."""
+    """Return a value as plain data of kind ``t``. For an unknown type, that is its name."""
     name = type(value).__name__[:80]
     if value is None or value is ...:
         return {"t": "none" if value is None else "ellipsis"}
@@ -106,7 +106,7 @@ def _collection_to_plain(value, depth):
 
 
 class _Raised:
-    """The error that was raised instead of a value."""
+    """The error that was raised instead of returning a value."""
 
     def __init__(self, error):
         self.name = type(error).__name__[:80]
@@ -117,7 +117,7 @@ class _Raised:
 
 
 class _Remarks:
-    """The first warning of all calls, and the last line that they printed to stderr."""
+    """The first warning in all calls, and the last line that they printed to stderr."""
 
     def __init__(self):
         self.warned, self.printed = [], []
@@ -136,7 +136,7 @@ def _to_plain_safely(value):
 
 
 def _call_safely(function, remarks):
-    """Return a call's result or a _Raised. Its warnings and stderr are added to ``remarks``."""
+    """Return a call's result or a _Raised, and add its warnings and stderr to ``remarks``."""
     stderr = io.StringIO()
     try:
         with (
@@ -156,7 +156,7 @@ def _call_safely(function, remarks):
 def _call_function(value, cases, remarks):
     if not callable(value):
         return None
-    # Lazily, so that each result is read before the next call can change it.
+    # Evaluated lazily, so that each result is read before the next call can change it.
     results = (_call_safely(lambda c=case: call_function(value, c), remarks) for case in cases)
     return [*map(_to_plain_safely, results)]
 

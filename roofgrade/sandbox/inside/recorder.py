@@ -1,4 +1,4 @@
-"""Records the outputs of a cell as nbclient would, within limits."""
+"""Records the outputs of a cell as nbclient would, up to limits."""
 
 import base64
 import contextlib
@@ -7,7 +7,7 @@ import os
 
 from roofgrade.sandbox.inside.sentences import sentence
 
-# The most characters of each stream of a cell, and of its other outputs together.
+# The maximum number of characters per stream of a cell, and in all its other outputs.
 MOST_OF_STREAM, MOST_OF_CELL = 1_000_000, 4_000_000
 STREAM_NAMES = {1: "stdout", 2: "stderr"}
 
@@ -15,8 +15,8 @@ STREAM_NAMES = {1: "stdout", 2: "stderr"}
 class Recorder:
     """The outputs of the running cell.
 
-    ``owns_descriptors`` is set once descriptors 1 and 2 are files of this process. Other programs
-    and C code write to them directly, and each new output first fetches what they wrote.
+    ``owns_descriptors`` is set when descriptors 1 and 2 are files of this process. Other programs
+    and C code write to these files directly, so each new output first fetches what they wrote.
     """
 
     def __init__(self):
@@ -34,13 +34,12 @@ class Recorder:
                     os.ftruncate(descriptor, 0)
 
     def end_cell(self) -> list[dict]:
-        """Return all outputs of the cell."""
         self._fetch_files()
         self._join_pieces()
         return self._outputs
 
     def emit(self, output: dict):
-        """Record an output that is not a stream's text."""
+        """Record an output other than stream text."""
         self._fetch_files()
         self._clear_if_due()
         self._room -= _count_characters(output)
@@ -53,14 +52,14 @@ class Recorder:
             self._outputs.append(output)
 
     def write(self, name: str, text: str):
-        """Record text on the stream of this name."""
+        """Record text on the stream with this name."""
         if self._stream_room[name] > 0:
             self._fetch_files()
             self._clear_if_due()
             self._write_limited(name, text)
 
     def clear(self, wait: bool):
-        """Forget all outputs, at once or, to ``wait``, with the next output."""
+        """Forget all outputs, immediately or, if ``wait``, with the next output."""
         self._clear_next = wait
         if not wait:
             self._outputs, self._pieces = [], []
@@ -75,7 +74,7 @@ class Recorder:
             self._add_text(name, f"\n{sentence('truncated')}\n")
 
     def _add_text(self, name, text):
-        # Joining 300,000 lines one by one would copy the text as often, so they are joined once.
+        # Joining 300,000 lines one by one would copy the text as many times, so join them once.
         if not (self._outputs and self._outputs[-1].get("name") == name):
             self._join_pieces()
             self._outputs.append({"output_type": "stream", "name": name, "text": ""})
@@ -97,7 +96,7 @@ class Recorder:
                 data = os.pread(descriptor, min(size, MOST_OF_STREAM), 0) if size else b""
                 if size:
                     os.ftruncate(descriptor, 0)
-            except OSError:  # The student closed it.
+            except OSError:  # The student's code closed it.
                 continue
             if data:
                 self._clear_if_due()
@@ -130,7 +129,7 @@ class Stream(io.TextIOBase):
 
 
 def encode_bytes(data: dict) -> dict:
-    """Return a MIME bundle with its bytes as base64."""
+    """Return a MIME bundle with its bytes encoded as base64."""
     return {
         kind: base64.encodebytes(value).decode() if isinstance(value, bytes) else value
         for kind, value in data.items()

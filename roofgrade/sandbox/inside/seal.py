@@ -1,8 +1,8 @@
-"""Puts up the walls around one submission, from the child itself, before it sees student code.
+"""Seals a submission's process from the inside, before it receives student code.
 
 ``enter_namespaces`` enters new namespaces, in which the next fork is process 1. ``seal_process``
-mounts, limits and gives up all privileges for good. Both raise OSError if the kernel refuses, and
-use only the standard library.
+mounts folders, sets limits and gives up all privileges for good. Both raise OSError if the kernel
+refuses, and use only the standard library.
 """
 
 import ctypes
@@ -19,14 +19,14 @@ MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_PRIVATE = 1, 2, 4, 8, 1 << 18
 SYS_MOUNT_SETATTR, AT_FDCWD, AT_RECURSIVE = 442, -100, 0x8000
 PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_SECUREBITS = 4, 22, 24, 28
 PR_SET_NO_NEW_PRIVS = 38
-# The most terminals, and the most connections that wait at a socket: both take kernel
-# memory that shows in no process.
+# The maximum numbers of terminals and of waiting connections per socket. Both use kernel memory
+# that no process's statistics include.
 TERMINALS, CONNECTIONS = 16, 16
 SECCOMP_MODE_FILTER, SECUREBITS_ALL_LOCKED, CAPABILITY_VERSION_3 = 2, 0xEF, 0x20080522
 
 
 def enter_namespaces():
-    """Enter new namespaces of every kind, with the user of this process as the only one."""
+    """Enter new namespaces of every kind, with the current user as their only user."""
     uid, gid = os.getuid(), os.getgid()
     _call_libc(libc.unshare, NEW_NAMESPACES)
     _write_file("/proc/self/setgroups", "deny")
@@ -35,13 +35,13 @@ def enter_namespaces():
 
 
 def seal_process(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
-    """Seal this process for good, with only the folders in ``tmpfs`` writable, by size in bytes.
+    """Seal this process for good. Only the ``tmpfs`` folders, given by size in bytes, are writable.
 
     ``filters`` is a BPF program that denies system calls.
     """
     # If memory runs out, the kernel must kill this process first.
     _write_file("/proc/self/oom_score_adj", "1000")
-    _write_file("/proc/sys/user/max_user_namespaces", "0")  # No further namespaces inside.
+    _write_file("/proc/sys/user/max_user_namespaces", "0")  # no further namespaces inside
     _write_file("/proc/sys/net/core/somaxconn", str(CONNECTIONS))
     _mount_all(tmpfs)
     set_limits(limits)
@@ -50,7 +50,7 @@ def seal_process(tmpfs: dict[str, int], limits: dict[str, int], filters: bytes):
 
 
 def set_limits(limits: dict[str, int]):
-    """Set the process's limits, by name. None becomes higher than it was."""
+    """Set the process's limits, by name, without raising any of them."""
     for name, value in limits.items():
         which = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(which)[1]
@@ -59,7 +59,7 @@ def set_limits(limits: dict[str, int]):
 
 
 def raise_limits():
-    """Lift the limits that the worker set for itself and this process inherited."""
+    """Lift the limits that the worker set for itself and that this process inherited."""
     for which in (resource.RLIMIT_AS, resource.RLIMIT_CPU, resource.RLIMIT_DATA):
         soft, hard = resource.getrlimit(which)
         if soft != hard:
@@ -67,7 +67,7 @@ def raise_limits():
 
 
 def set_dumpable(dumpable: bool):
-    """Set whether this user's processes may trace this one and read its files in /proc."""
+    """Set whether the user's other processes may trace this one and read its files in /proc."""
     _prctl(PR_SET_DUMPABLE, int(dumpable))
 
 
@@ -86,7 +86,7 @@ def _mount_all(tmpfs):
 def _give_up_capabilities():
     for capability in range(64):
         if libc.prctl(PR_CAPBSET_DROP, *map(ctypes.c_ulong, (capability, 0, 0, 0))) < 0:
-            break  # There are no more.
+            break  # There are no more capabilities.
     _prctl(PR_SET_SECUREBITS, SECUREBITS_ALL_LOCKED)
     _call_libc(libc.capset, struct.pack("Ii", CAPABILITY_VERSION_3, 0), bytes(24))
     _prctl(PR_SET_NO_NEW_PRIVS, 1)

@@ -1,4 +1,4 @@
-"""The few sentences shown from inside the sandbox, which sees no other table of words."""
+"""The few sentences shown from inside the sandbox, where no other sentences are available."""
 
 from pathlib import Path
 

@@ -1,6 +1,6 @@
-"""Takes roofcheck's place while a notebook is graded.
+"""Replaces roofcheck while a notebook is graded.
 
-Another process judges the answers, so there is no question and no judge here to read or replace.
+Another process judges the answers, so this one has no questions or judging code to read or replace.
 """
 
 import html
@@ -9,7 +9,7 @@ from roofgrade.sandbox.inside.sentences import sentence
 
 
 def request(message):
-    """Ask the grader. A running notebook replaces this function with its own."""
+    """Ask the grader. A running notebook replaces this function."""
     raise RuntimeError(sentence("judged"))
 
 
@@ -35,7 +35,7 @@ class TextLine:
 
 
 class Variant(TextLine):
-    """A student's own variant: its text, its HTML in a notebook, and its figures as attributes."""
+    """A student's variant: its text, its HTML in a notebook, and its figures as attributes."""
 
     def __init__(self, text, figures, shown):
         super().__init__(text)
