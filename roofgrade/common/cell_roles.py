@@ -15,7 +15,7 @@ def is_solution(cell) -> bool:
 
 
 def is_check(cell) -> bool:
-    """Return whether the cell has points and is not one that the student fills in."""
+    """Return whether the cell has points but is not filled in by the student."""
     return is_grade(cell) and not is_solution(cell)
 
 

@@ -34,7 +34,7 @@ class Result:
     ``folder`` is the submission's path below ``submitted/``. ``reason`` tells the student why it
     was refused, or the instructor why a person is needed. ``remarks`` lists repairs and
     observations. ``notebook`` is the graded notebook as JSON, or "" if it was refused. ``answers``
-    maps grade ids to answers. ``reading`` names the paragraphs whose text is elsewhere, and
+    maps grade ids to answers. ``reading`` names paragraphs that the student wrote elsewhere, and
     ``flagged`` the cells that a person must score to settle ``reason``. ``key`` is a hash of the
     files, the release and the grader. ``gone`` means that the process ended for an unknown reason,
     so the next run tries again. ``alike`` lists other students who named the same ``me``.

@@ -42,7 +42,7 @@ def swap_folders(first: Path, second: Path):
 
 
 def let_group_write(path: Path | int):
-    """Make a file or folder writable for its group, if this user owns it."""
+    """Make a file or folder writable by its group, if this user owns it."""
     status = os.stat(path)
     mode = 0o2770 if stat.S_ISDIR(status.st_mode) else 0o660
     if status.st_uid == os.geteuid() and status.st_mode & mode != mode:
@@ -56,8 +56,8 @@ def open_below(
     """Open a file or folder below ``root`` without following links, and yield its descriptor.
 
     ``root`` is a trusted path or a folder's descriptor. ``make`` creates missing folders, and
-    ``shared`` makes them all writable for the group. Raises OSError if a name is a link or, without
-    ``make``, is missing. Never blocks on a FIFO.
+    ``shared`` makes all of them writable by the group. Raises OSError if a name is a link or,
+    without ``make``, is missing. Never blocks on a FIFO.
     """
     opened = os.dup(root) if isinstance(root, int) else os.open(root, os.O_RDONLY | os.O_CLOEXEC)
     try:

@@ -34,7 +34,7 @@ def read(raw: bytes, *, most: int, most_values: int):
     try:
         # Like json.loads, this recognises UTF-8 with a byte order mark, UTF-16 and UTF-32.
         text = raw.decode(json.detect_encoding(raw), "surrogatepass")
-        # Count before parsing, while the values take no memory yet.
+        # Count before parsing, when the values do not take up memory yet.
         if _count_values(text) > most_values < _count_values(STRING.sub("", text)):
             raise UnreadableError(sentence("door.many", most=most_values))
         data = json.loads(text)

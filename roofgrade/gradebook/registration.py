@@ -84,7 +84,7 @@ def _generate_assignment(course, assignment):
 
 
 class _LastError(logging.Handler):
-    """Keeps the last line of the last traceback in nbgrader's log, which says why it gave up."""
+    """Keeps the last line of the last traceback in nbgrader's log, which gives the reason."""
 
     last = ""
 

@@ -1,8 +1,8 @@
 """Saves results in the gradebook with nbgrader's own code, as its only writer.
 
 Each submission is one transaction. Its files in ``autograded/`` are written just before the
-database commits, so nobody marks an old version while a newer one counts. If a writer is killed in
-between, the gradebook has no record of the files, and ``save_unsaved`` saves the submission again.
+database commits, so nobody marks an outdated version. If a writer is killed in between, the
+gradebook has no record of the files, and ``save_unsaved`` saves the submission again.
 """
 
 import json
@@ -28,7 +28,7 @@ WAIT_SECONDS = 60  # for someone else's lock on the gradebook
 
 
 class GradebookWriter:
-    """Saves the results of one set: ``GradebookWriter(course, "ps1")``, a context manager.
+    """A context manager that saves the results of one set: ``GradebookWriter(course, "ps1")``.
 
     Entering the context registers the set as it is now. Raises ValueError if that is impossible,
     and GradebookError if someone else locks the gradebook for more than ``patience`` seconds.

@@ -29,7 +29,7 @@ JUNK_PREFIXES = ("._", "~$", ".~", ".nfs")
 
 @dataclass(frozen=True)
 class _LMS:
-    """How an LMS names the entries of its zip.
+    """An LMS's naming scheme for the entries of its zips.
 
     ``folders`` says that folders can have such names, too. ``is_user_number`` says that the number
     identifies the user in the LMS's rosters. Otherwise it is specific to one assignment.

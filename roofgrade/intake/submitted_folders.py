@@ -68,7 +68,7 @@ class Submission:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A folder that may count. ``exact`` names take precedence, then the latest change."""
+    """A folder that may be the one to grade: ``exact`` names first, then the latest change."""
 
     folder: Folder
     exact: bool = False
@@ -301,7 +301,7 @@ def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
 
 
 def _choose_notebook(notebooks: dict[str, File], folder: Folder):
-    """Return the path of the notebook to grade, remarks, and why a person must look, or ""."""
+    """Return the path of the notebook to grade, remarks, and why to check the choice, or ""."""
     exact = f"{folder.assignment}{names.NOTEBOOK}"
     newest_first = sorted(notebooks, key=lambda path: notebooks[path].changed, reverse=True)
     order = sorted(newest_first, key=lambda path: path != exact)

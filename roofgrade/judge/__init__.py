@@ -1,1 +1,1 @@
-"""Runs a notebook in the sandbox and judges its replies outside."""
+"""Runs notebooks in the sandbox and judges their replies outside it."""

@@ -10,7 +10,7 @@ from roofcheck.kinds import Formula, Function, Puzzle
 
 
 def read_check(source: str) -> QuestionCall:
-    """Return the check in a cell. Raises ValueError unless the cell is just one check.
+    """Return the check in a cell. Raises ValueError unless the cell is exactly one check.
 
     >>> read_check('check("ps1.mine", saved_us, me)').expression
     'saved_us'

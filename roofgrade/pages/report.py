@@ -18,7 +18,7 @@ from roofkit._tables import format_text_table
 from rooflab.palette import colour
 
 RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
-# Neighbouring bars differ in lightness and hatch, which keeps them apart in print without colour.
+# Neighbours differ in lightness and hatch, to be told apart in black-and-white print.
 STYLES = {
     RIGHT: (colour("right"), ""),
     PARTLY: (colour("partly"), "///"),

@@ -17,10 +17,10 @@ from pygments.lexers import PythonLexer
 
 from roofgrade.common.sentences import sentence
 
-# Maximum characters in a text. Hostile nesting takes time that grows with their square.
+# Maximum characters in a text. Parsing hostile nesting takes quadratic time.
 LONGEST = 30_000
 LONGEST_FORMULA = 2_000
-# Maximum characters in a coloured line. The lexer's time also grows with their square.
+# Maximum characters in a coloured line. The lexer takes quadratic time, too.
 LONGEST_LINE = 500
 LEXER, FORMATTER = PythonLexer(), HtmlFormatter()
 

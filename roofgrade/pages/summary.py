@@ -74,7 +74,7 @@ class Summary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The number of folders in each state. The numbers add up to all folders."""
+        """The number of folders in each state, including states without folders."""
         counts = Counter(row.state for row in self.rows)
         return {state: counts[state] for state in STATES}
 

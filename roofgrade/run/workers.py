@@ -1,8 +1,8 @@
 """Worker processes on one machine: each marks one submission at a time, in one sandbox.
 
-If a worker dies, another one replaces it and retries its submission. After a second death, a person
-must look. Each worker has its own connection, which closes when it ends. (If a process is killed
-while it sends a result, concurrent.futures waits forever for the rest.)
+If a worker dies, another one replaces it and retries its submission. After a second death, the
+submission waits for a person. Each worker has its own connection, which closes when it ends. (If a
+process is killed while it sends a result, concurrent.futures waits forever for the rest.)
 """
 
 import contextlib
@@ -101,7 +101,7 @@ class Workers:
         self._processes = []
 
     def start(self, tasks: int):
-        """Start the processes needed for this many tasks, so that they get ready early."""
+        """Start the processes needed for this many tasks, so that they are ready sooner."""
         while len(self._processes) < min(tasks, self._count):
             self._processes.append(_WorkerProcess(self._setup))
 

@@ -33,8 +33,8 @@ _numbers = itertools.count()
 class PollingMeter:
     """Adds up the memory of all processes in the namespace whose first process is ``pid``.
 
-    ``files`` is the maximum number of bytes in its files. The kernel's memory for sockets and
-    mappings shows in no process. Therefore each socket counts as full with unread data, and each
+    ``files`` is the maximum number of bytes in its files. No process's statistics include the
+    kernel's memory for sockets and mappings, so each socket counts as full of unread data, and each
     mapping as its description.
     """
 
