@@ -32,8 +32,8 @@ def progress(name, due=None):
     default is the set's due time in course/term.toml, if any. Raises ValueError for an unknown set
     or a time that cannot be read.
 
-    >>> repr(progress("ps1")).partition("so far. ")[2]
-    'Questions that a person grades come on top.'
+    >>> repr(progress("ps1")).partition("so far, ")[2]
+    'not counting questions graded by hand.'
     """
     left = _format_time_left(name, due)
     return Progress(f"{format_progress(name, latest_grades())} {left}".strip())

@@ -146,7 +146,7 @@ def test_answers_are_shown_once_a_set_is_finished_or_given_up_and_due_no_more(fo
     assert not shown()
     answer_all("ps1", but=["ps1.mine"])
     assert not shown()
-    with pytest.raises(PermissionError, match="the answers of ps1"):
+    with pytest.raises(PermissionError, match="the answers to ps1"):
         make_answer_page(course.Course(folder), "ps1")
     answer_all("ps1")
     assert shown()
@@ -197,9 +197,9 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
     mine = find_variant("ps1.mine", SCRIPT)
     assert mine.text() in said
     assert f"= {mine.derivation()[-1].value}" in said
-    assert "takes the peak with sparsity" in said
-    assert said.count("Read about it again:") == 9
-    assert said.count("no answer kept") == 8, "in the table and in the heading of each"
+    assert "uses the peak with sparsity" in said
+    assert said.count("Where the course covers it:") == 9
+    assert said.count("no answer saved") == 8, "in the table and in the heading of each"
     links = re.findall(r'href="([^#"][^"]*)"', html)
     assert "../../lab/tree/course/en/02-arithmetic-intensity.ipynb#cell-id=l02-chain" in links
     for link in links:

@@ -204,7 +204,7 @@ def headings(lines):
 
 def test_parts_have_headings_and_a_step_for_all_after_a_part_says_so():
     lines = [Line("a", "1", "1", part="X"), Line("b", "2", "2"), Line("c", "3", "3", part="Y")]
-    assert headings(lines) == ["  X:", "  Needed below:", "  Y:"]
+    assert headings(lines) == ["  X:", "  Used below:", "  Y:"]
     # A single step that is called as its part needs no heading.
     lines = [Line("the bytes", "1", "1", part="Bytes"), Line("a", "2", "2")]
     assert headings(lines) == []

@@ -21,7 +21,7 @@ from roofcheck.running import time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
 
 QUICK = 0.05
-SAYS = re.compile(r"Stopped after 0\.05 seconds without a result for \(x=[23]\.1\)\.")
+SAYS = re.compile(r"Called with \(x=[23]\.1\), your function was stopped after 0\.05 seconds\.")
 ONE = Function(
     asks="",
     arguments=("x",),
@@ -161,7 +161,7 @@ def recursion(x):
 @pytest.mark.parametrize(
     ("function", "says"),
     [
-        (recursion, "For (x=2.1) your function keeps calling itself."),
+        (recursion, "Called with (x=2.1), your function keeps calling itself."),
         (lambda x: itertools.count(), "your function returned more than 1 value(s)."),
         (lambda x: input("x? "), "our function raised OSError"),
     ],

@@ -150,7 +150,7 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
         ("me = ...", "", "Your id is missing"),
         ("me = 7", "", 'in quotes: me = "7"'),
         ('me = "a/b"', "", "a/b can't be an id"),
-        ('me = "bob"', "ada7", 'you hand in as ada7. Write me = "ada7"'),
+        ('me = "bob"', "ada7", 'you are handing in as ada7. Write me = "ada7"'),
     ],
 )
 def test_an_id_that_is_nobodys_is_told(place, monkeypatch, me, user, told):
@@ -244,6 +244,6 @@ def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
     first = said["renamed since its kernel started"]
     assert "ps1 from top to bottom in a fresh kernel" in first
     assert "ps1 is ready to hand in: handed-in/ps1-model.ipynb." in first
-    assert "has held exactly this since" in said["again"]
+    assert "already has exactly this content" in said["again"]
     assert said["run to be handed in"] == said["graded"] == ""
     assert "which notebook" in said["one of two"]

@@ -46,7 +46,7 @@ def test_slips_come_from_the_steps_and_their_words_from_the_table():
     fetch, moved = made(), 2e9 / 1.638e12 * 1e3
     assert fetch.judge(3 * moved).slips == ("with gradients",)
     assert fetch.judge(moved / 1e9).slips[0] == "moved: left-out weights"
-    assert fetch.judge(2e9).message.startswith("That is the bytes. From there, at least one")
+    assert fetch.judge(2e9).message.startswith("Your answer equals the bytes. You need")
     assert fetch.judge(2e9 * 1.638e12 * 1e3).slips == ("time: multiplied bandwidth",)
 
 

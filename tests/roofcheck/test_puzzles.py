@@ -37,7 +37,7 @@ def test_a_good_schedule_gets_all_points(name, seed):
     question = PUZZLES[name] if seed is None else PUZZLES[name].with_new_figures(seed)
     verdict = question.judge(GOOD[name])
     assert (verdict.credit, verdict.slips) == (1, ())
-    assert "least bytes" in verdict.message
+    assert "minimum number of bytes" in verdict.message
     assert question.praise in verdict.message
 
 
@@ -49,7 +49,7 @@ def test_a_poor_schedule_gets_its_share_and_is_told_why(which):
     assert least <= verdict.credit <= most, verdict
     assert sorted(verdict.slips) == slips, verdict
     assert says in verdict.message
-    assert "times the least bytes" in verdict.message
+    assert "times the minimum number of bytes" in verdict.message
 
 
 @cases("which", WRONG)
@@ -143,12 +143,12 @@ def deep(pad, X, Y, Z):
     ("answer", "says"),
     [
         (endless, "never ends"),
-        (fabricated, "could not be done again"),
+        (fabricated, "couldn't be repeated"),
         (fake, "your function raised ValueError: X is in slow memory"),
-        (patched, "could not be done again"),
+        (patched, "couldn't be repeated"),
         (forged, "your function raised"),
-        (deep, "at most 8 deep"),
-        (lambda pad, X, Y, Z: pad.array(np.zeros(Z.shape)), "all data is in slow memory already"),
+        (deep, "at most 8 levels deep"),
+        (lambda pad, X, Y, Z: pad.array(np.zeros(Z.shape)), "all data is already in slow memory"),
         (lambda pad, X, Y, Z: pad.zeros((10**6, 10**6)), "are free"),
         (lambda pad, X, Y, Z: pad.array(shape=(10**9, 10**9)), "your function raised"),
         (lambda pad, X, Y, Z: pad.full((1, 1), 0.5), "0, 1, inf or -inf"),
@@ -159,7 +159,7 @@ def deep(pad, X, Y, Z):
         ),
         (lambda pad, X, Y, Z: sys.exit(), "your function raised SystemExit"),
         (lambda: None, "your function raised TypeError"),
-        (lambda *arguments: iter(int, 1), "Your function did nothing"),
+        (lambda *arguments: iter(int, 1), "Your function doesn't do anything"),
         ([matmul], "a value of type list"),
     ],
 )
@@ -191,7 +191,7 @@ def test_what_is_no_list_of_one_program_for_each_case_is_refused():
     for wrong in (None, "right", {"credit": 1}, programs[:-1], [*programs, programs[0]]):
         verdict = question.judge_programs(wrong)
         assert verdict.credit == 0
-        assert "No record" in verdict.message
+        assert "no record" in verdict.message
     assert question.judge_programs(programs[::-1]).credit == 0, "they are of other sizes"
 
 

@@ -52,7 +52,7 @@ ASKED = {(text, unit): says for says, found in WRITTEN["asked"].items() for text
     ("1+" * 200 + "1", ""): "more than 300 characters",
     ("ﷺ" * 250, ""): "more than 300 characters",
     (10**400, ""): "too large to compare",
-    ((1, 2), ""): "type tuple of 2 values",
+    ((1, 2), ""): "type tuple with 2 values",
 }
 # What only a programmer of this check understands.
 INTERNALS = re.compile(
@@ -196,7 +196,7 @@ def test_an_endless_answer_is_read_no_further_than_needed():
     assert "Give 2 values" in Several(asks="?", parts=parts).judge(numbers()).message
     assert taken == [0, 1, 2]
     message = Number(asks="?", formula=lambda: 3.0).judge(numbers()).message
-    assert message.startswith("That is a value of type generator of several values; the question")
+    assert message.startswith("That is a value of type generator with several values; the question")
     assert len(taken) == 5
     assert as_sequence(itertools.repeat(1), 4) == (1, 1, 1, 1)
     assert len(as_sequence(range(10**12), 4)) == 1000

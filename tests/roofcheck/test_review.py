@@ -136,7 +136,7 @@ def test_a_wrong_answer_starts_anew_and_names_the_lecture(file):
     review(due_now()[0].question.reference())
     days_pass(file, 3)
     said = str(review(1 / due_now()[0].question.reference()))
-    assert "the other way round" in said
+    assert "upside down" in said
     tomorrow = date.today() + timedelta(days=1)
     assert f"Lecture 1 covers it. You'll see it again on {tomorrow}." in said
 

@@ -33,7 +33,7 @@ def test_what_is_asked_is_what_is_judged():
     assert given.flops == MINE.inputs["flops"].value
     assert given.chip == MINE.inputs["peak"].chips[0]
     assert check(NAME, MINE.reference(), "ada") == find_question(NAME).points
-    with pytest.raises(AttributeError, match="'peak'; the figures are flops, moved, chip"):
+    with pytest.raises(AttributeError, match="'peak'; the numbers are flops, moved, chip"):
         print(given.peak)
 
 
@@ -44,7 +44,7 @@ def test_a_neighbours_number_is_told_for_what_it_is():
         # What a slip of one's own gives is told as that.
         if not steps & {*grade.verdict.slips}:
             assert grade == 0
-            assert "right for another student's figures" in str(grade)
+            assert "right for another student's numbers" in str(grade)
             assert "another variant" in grade.verdict.slips
 
 

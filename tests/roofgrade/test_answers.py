@@ -125,7 +125,7 @@ def test_every_question_is_explained_and_the_paragraph_has_its_model_answer(cour
     places = [order.index(name) for name in find_question("ps1.order").reference()]
     assert places == sorted(places)
     assert "The slope= intensity · bandwidth" in roof
-    assert "With figures, for one call (intensity=" in roof
+    assert "With numbers, for the call (intensity=" in roof
     assert MODEL in paragraph
     assert "SOLUTION" not in html
     assert MODEL not in told(html).replace(paragraph, "")
@@ -151,9 +151,7 @@ def test_each_question_leads_to_the_section_that_teaches_it(course, site):
     assert "Read it again" not in page(course, "ada")
     answer_release.release_answers(course, SET)
     html = section(page(course, "ada"), RIDGE)
-    assert "Read about it again: Lecture 2, section “From two times to one comparison”" in told(
-        html
-    )
+    assert "covers it: Lecture 2, section “From two times to one comparison”" in told(html)
     place = f"{SITE}/lectures/02-arithmetic-intensity.html#from-two-times-to-one-comparison"
     assert re.findall(r'href="(http[^"]+)"', html) == ([place] if site else [])
 

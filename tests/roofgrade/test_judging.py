@@ -199,10 +199,10 @@ def test_no_reply_breaks_the_judge():
 @pytest.mark.parametrize(
     ("shape", "why"),
     [
-        ([10**6], "elements in all"), ([1] * 9 + [10**9], "elements in all"),
-        (["x", 10**12], "could not be done"), ([[1], 10**12], "could not be done"),
-        ([10**4000] * 2000, "elements in all"), ("xx", "could not be done"),
-        (7, "could not be done"), ([-1, -1], "could not be done"),
+        ([10**6], "elements in total"), ([1] * 9 + [10**9], "elements in total"),
+        (["x", 10**12], "couldn't be repeated"), ([[1], 10**12], "couldn't be repeated"),
+        ([10**4000] * 2000, "elements in total"), ("xx", "couldn't be repeated"),
+        (7, "couldn't be repeated"), ([-1, -1], "couldn't be repeated"),
     ],
 )  # fmt: skip
 def test_a_program_cannot_take_the_judges_memory(shape, why):
