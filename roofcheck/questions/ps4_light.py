@@ -70,19 +70,19 @@ def _row(row):
             replace(
                 WRONG_MATRIX,
                 name="as printed",
-                says="That is the table's figure. Which matrix travels?",
+                says="That is the table's number. Which matrix travels?",
             ),
             Slip(
                 "halved",
                 LIGHT.with_step("light", read_expression("max(t_math, t_memory, t_link) / 2")),
-                "That is half: 1 FLOP for a multiply-add, or 1 byte for an element.",
+                "That is half: it counts 1 FLOP for a multiply-add, or 1 byte per element.",
             ),
             *(
                 Slip(
                     "another wrong row",
                     constant_formula(_right(other)),
-                    "That is the right time of another of the three rows. They go from top to "
-                    "bottom.",
+                    "That is the right time of another of the three rows. Their order is from top "
+                    "to bottom.",
                 )
                 for other in WRONG_ROWS
                 if other != row
@@ -91,7 +91,7 @@ def _row(row):
                 Slip(
                     f"row {other[0]}",
                     constant_formula(PUBLISHED[other]),
-                    "That is the time of a row which is right as it stands.",
+                    "That is the time of a row that is already right.",
                     here=True,
                 )
                 for other in RIGHT_ROWS
@@ -110,7 +110,7 @@ MEAN = Derivation(
             "product",
             "factor_1 * factor_2 * factor_3 * rest",
             "",
-            "the product: over all six rows, of which three have about 1",
+            "the product: over all six rows, three of which have about 1",
         ),
         make_step("mean", "product ** (1 / 6)", "times", "the mean: the sixth root"),
     ],
@@ -124,7 +124,7 @@ def _times():
     rest = math.prod(PUBLISHED[row] / _right(row) for row in RIGHT_ROWS)
     return {
         **{name: count(_right(row), f"the {name} time", "µs", draw=()) for name, row in rows},
-        "rest": count(rest, "the factor of the rows that are right", draw=()),
+        "rest": count(rest, "the factor of the right rows", draw=()),
     }
 
 
@@ -168,18 +168,18 @@ QUESTIONS = {
                     _mean_slip(
                         "longer by",
                         "product ** (1 / 6) - 1",
-                        "That is by how much it is too long. How many times as long is it?",
+                        "That is the excess. How many times as long is it?",
                     ),
                     _mean_slip(
                         "wrong rows alone",
                         "(factor_1 * factor_2 * factor_3) ** (1 / 3)",
-                        "That is the mean of the wrong rows. The contest takes all six.",
+                        "That is the mean of the wrong rows. The contest uses all six.",
                     ),
                     Slip(
                         "arithmetic mean",
                         constant_formula(sum(PUBLISHED.values()) / sum(map(_right, PUBLISHED))),
-                        "That compares the sums, which the long rows rule. In a geometric mean "
-                        "every row weighs the same.",
+                        "That compares the sums, in which the long rows dominate. In a geometric "
+                        "mean, every row has the same weight.",
                     ),
                     Slip(
                         "mean of factors",
@@ -192,7 +192,7 @@ QUESTIONS = {
                     _by_all(
                         "added",
                         "t_math + t_memory + t_link",
-                        "The times are right, but added. With full overlap the longest decides.",
+                        "The times are right, but added. With full overlap, the longest counts.",
                     ),
                     _by_all(
                         "no link",
@@ -212,15 +212,15 @@ QUESTIONS = {
                     _mean_slip(
                         "square root",
                         "product ** (1 / 2)",
-                        "That takes the square root of the product. Six rows need the sixth.",
+                        "That is the square root of the product. Six rows need the sixth root.",
                     ),
                 ],
-                how="the sixth root of the product of all factors, 1 where a row is right",
+                how="the sixth root of the product of all factors; a right row has 1",
             ),
         },
         follows={"mean": _mean_by},
-        praise="Where N equals K the mistake cannot be seen, and where the memory binds it does "
-        "not matter.",
+        praise="You can't see the mistake when N equals K, and it doesn't matter when the memory "
+        "binds.",
         how="run your function on all six rows and compare; the mean is the sixth root of the "
         "product of printed over right",
     ),

@@ -246,6 +246,6 @@ def test_an_answer_is_kept_with_what_was_said_and_whose_figures_it_had(folder):
     kept = answers.read_answers()[0]
     assert [each.me for each in kept] == ["", "ada", "bob", "ada", "bob"]
     assert kept[0].answer.startswith("def attainable(intensity")
-    assert "one roof of two" in kept[0].said
+    assert "one of two roofs" in kept[0].said
     check("ps1.ridge", "9" * 9_000)
     assert len(answers.read_answers()[0][-1].answer) == answers.LONGEST

@@ -358,7 +358,7 @@ class Silent(Exception):  # noqa: N818
         (lambda i, p, b: -1, "negative"),
         (lambda *case: 0, "round a division down"),
         (lambda i, p, b: 2 * min(p, i * b), "Too large by a factor of 2."),
-        (lambda i, p, b: i * b, "That is intensity times bandwidth alone"),
+        (lambda i, p, b: i * b, "That is only intensity times bandwidth"),
         (lambda i, p, b: int(p) ** 100, "it gives inf; it should give"),
         (lambda i: i, "raised TypeError: lambda() takes 1 positional argument but 3 were given"),
         (lambda i, p, b: max * p, "for *: 'function' and 'float'"),
