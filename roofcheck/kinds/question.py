@@ -89,7 +89,7 @@ class Question(abc.ABC):
             values = {name: figure.value for name, figure in fresh.all_inputs().items()}
             if (not self.holds or apply_formula(self.holds, values)) and not fresh.problems():
                 return fresh
-        raise ValueError(f"none of {TRIES} draws of {self.asks!r} keeps its slips apart")
+        raise ValueError(f"none of {TRIES} draws of {self.asks!r} keeps its slips distinct")
 
     def with_cases(self, seed) -> "Question":
         """Return the question with cases drawn from this seed, if it has cases."""

@@ -69,7 +69,7 @@ def find_problems(question: Question) -> list[str]:
         problems.append(f"a code block that starts with {FENCE} has no end")
     if unknown := re.search(r"\{(\w+)\}", question.context_text()):
         problems.append(
-            f"{unknown[1]!r} is no input{suggest_name(unknown[1], [*question.all_inputs()])}"
+            f"{unknown[1]!r} is not an input{suggest_name(unknown[1], [*question.all_inputs()])}"
         )
     problems += [
         f"no chip {name!r}{suggest_name(name, CHIP_NAMES)}"

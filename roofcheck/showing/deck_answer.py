@@ -3,7 +3,7 @@ r"""A question's answer and most common mistake, as shown on a slide.
 >>> from roofcheck import find_question
 >>> send = deck_answer(find_question("l01.h100-send"))
 >>> send.answer, send.slip, send.says[:40]
-('4.44 ms', '597 µs', "That goes over the memory's bandwidth. T")
+('4.44 ms', '597 µs', "That uses the memory's bandwidth. These ")
 >>> deck_answer(find_question("l03.own-length")).slip
 '$\\dfrac{N}{2 N + 1}$'
 """

@@ -168,7 +168,7 @@ def reveal(question_id, value):
     question = _find_number_question(question_id)
     if not math.isclose(value, question.reference(), rel_tol=1e-3):
         raise ValueError(
-            f"{question_id}: the cell computes {value:g}, its question {question.reference():g}"
+            f"{question_id}: the cell gives {value:g}, the question {question.reference():g}"
         )
     answer = units.format_value(float(value), question.unit)
     guess = _guesses.get(question_id)

@@ -70,7 +70,7 @@ def _read_moment(due):
         return datetime.fromisoformat(due).astimezone()
     except (TypeError, ValueError):
         raise ValueError(
-            f'due={due!r} is not a time; write "2027-01-31 18:00", and append "+01:00" for a zone'
+            f'due={due!r} is not a time; write "2027-01-31 18:00", and add "+01:00" for a time zone'
         ) from None
 
 

@@ -27,7 +27,7 @@ def find_question(question_id):
         nearest = difflib.get_close_matches(str(question_id), table, n=3, cutoff=0.3)
         raise ValueError(
             f"there is no question {question_id!r}; the nearest are {', '.join(nearest or table)}. "
-            "If the id is right, the notebook is newer than this roofkit: install its version"
+            "If the id is right, the notebook needs a newer roofkit: install that version"
         )
     return table[question_id]
 
@@ -64,7 +64,7 @@ def _load_questions(folder, language):
         try:
             found |= module.QUESTIONS
         except AttributeError:
-            raise ValueError(f"{path}: it has no dict QUESTIONS") from None
+            raise ValueError(f"{path} has no dict QUESTIONS") from None
     return found
 
 

@@ -167,7 +167,7 @@ def _make_like(entry, known):
     _check_keys(entry, LIKE_KEYS, "a question like another")
     other, seed = entry["like"], entry["seed"]
     if other not in known:
-        raise TableError(f"no question {other!r} to be like{suggest_name(other, known)}")
+        raise TableError(f"like: no question {other!r}{suggest_name(other, known)}")
     made = known[other].with_new_figures(seed)
     return replace(made, points=entry.get("points", made.points))
 
@@ -177,7 +177,7 @@ def _merge_groups(entry, groups):
     used = []
     for group in entry.get("uses", ()):
         if group not in groups:
-            raise TableError(f"no group {group!r} is shared{suggest_name(group, groups)}")
+            raise TableError(f"there is no shared group {group!r}{suggest_name(group, groups)}")
         used.append(groups[group])
     merged = {key: value for key, value in entry.items() if key != "uses"}
     for key in ("inputs", "steps", "slips"):
@@ -201,7 +201,7 @@ def _make_input(name, given) -> Input:
     given = dict(given)
     kind = next((kind for kind in INPUT_KEYS if kind in given), None)
     if kind is None:
-        raise TableError(f"input {name!r} is of no kind: give it one of {', '.join(INPUT_KEYS)}")
+        raise TableError(f"input {name!r} has no kind: give it one of {', '.join(INPUT_KEYS)}")
     _check_keys(given, (kind, *INPUT_KEYS[kind], *COMMON_INPUT_KEYS), f"input {name!r}")
     value, make = given.pop(kind), getattr(kinds_of_input, kind)
     instead, without = given.pop("instead", {}), given.pop("without", ())
@@ -221,13 +221,11 @@ def _reword_mistakes(made, instead, without):
     """Return an input with the table's changes to the values that it can be mistaken for."""
     known = {one.name: one for one in made.mistaken_for if one.name not in without}
     if unknown := [name for name in without if not any(o.name == name for o in made.mistaken_for)]:
-        raise TableError(f"nothing named {unknown[0]!r} is taken for it")
+        raise TableError(f"no mistaken value is named {unknown[0]!r}")
     for name, told in instead.items():
         if isinstance(told, str):
             if name not in known:
-                raise TableError(
-                    f"nothing named {name!r} is taken for it{suggest_name(name, known)}"
-                )
+                raise TableError(f"no mistaken value is named {name!r}{suggest_name(name, known)}")
             known[name] = replace(known[name], says=told)
         else:
             value, says, *digits = told
@@ -341,7 +339,7 @@ def _make_derivation(entry, inputs, steps=(), symbols=()):
     """Return the derivation and slips of a number or formula, and its words for generated slips."""
     unit, wanted = entry.get("unit", ""), entry.pop("step", "")
     if unit not in units.DIMENSIONS:
-        raise TableError(f"no question is asked in {unit!r}{suggest_name(unit, units.DIMENSIONS)}")
+        raise TableError(f"unknown unit {unit!r}{suggest_name(unit, units.DIMENSIONS)}")
     known = (*inputs, *symbols)
     before = (*known, *(each.name for each in steps))
     every = [*steps, *_make_steps(entry.pop("steps", {}), before)]
@@ -353,7 +351,7 @@ def _make_derivation(entry, inputs, steps=(), symbols=()):
     derivation = derivation.up_to(wanted or every[-1].name, unit)
     unused = {each.name for each in every} - {each.name for each in derivation.steps}
     if unused and not steps:
-        raise TableError(f"the step {sorted(unused)[0]!r} leads nowhere")
+        raise TableError(f"the step {sorted(unused)[0]!r} is not used")
     own, words = _make_slips(entry.pop("slips", {}), derivation, known)
     return derivation, own, words
 
@@ -428,7 +426,7 @@ def _made_function(entry, inputs):
         tree = _read_known(expression, (*draws, "number"), dict.fromkeys(DRAWS, _Draw))
         draws[name] = expression, tree
     if lacking := [name for name in arguments if name not in draws]:
-        raise TableError(f"a case draws no {lacking[0]!r}{suggest_name(lacking[0], draws)}")
+        raise TableError(f"the case does not draw {lacking[0]!r}{suggest_name(lacking[0], draws)}")
     steps = _make_steps(entry.pop("steps"), (*inputs, *arguments))
     results, slips, words = {}, {}, {}
     for name, told in entry.pop("results", {steps[-1].name: {}}).items():
@@ -453,7 +451,7 @@ def _draw_case(draws, arguments, rng, number):
         try:
             values[name] = tree.value(values)
         except (ArithmeticError, TypeError, ValueError) as error:
-            raise TableError(f"'{expression}' draws no case: {error}") from None
+            raise TableError(f"'{expression}' cannot draw a case: {error}") from None
     return tuple(values[name] for name in arguments)
 
 
@@ -498,7 +496,7 @@ def _made_order(entry, inputs):
     needs = entry.pop("needs", {})
     for pair in needs:
         if len(pair.split(", ")) != 2 or not {*pair.split(", ")} <= {*told}:
-            raise TableError(f"'{pair}' are not two of {', '.join(told)}")
+            raise TableError(f"'{pair}' does not name two of {', '.join(told)}")
     entry["needs"] = {tuple(pair.split(", ")): says for pair, says in needs.items()}
     shows = entry.pop("shows", "")
     each, steps, slips = (entry.pop(key, {}) for key in ("each", "steps", "slips"))
@@ -507,7 +505,7 @@ def _made_order(entry, inputs):
             raise TableError("give 'right' or steps, not both")
         right = entry.pop("right")
         if sorted(right) != sorted(told):
-            raise TableError(f"'right' does not hold each of {', '.join(told)} once")
+            raise TableError(f"'right' must contain each of {', '.join(told)} once")
         shown = {name: shows.format_map(of) for name, of in told.items()}
         by = {"inputs": inputs, "items": [*told], "key": right.index, "shows": shown.get}
         return Order(**entry | by)

@@ -240,7 +240,7 @@ WRONG = {
     '"moved / bandwidth"': ('"moved // "', 11, "isn't an expression"),
     "moved / bandwidth": ("open(moved)", 11, "no function 'open'"),
     "weights * size": ("weights.real", 10, "a table's arithmetic"),
-    'unit = "ms"': ('unit = "mss"', 4, "no question is asked in 'mss'"),
+    'unit = "ms"': ('unit = "mss"', 4, "unknown unit 'mss'"),
     '"s", "the time"': ('"bytes", "the time"', 2, "converted to ms"),
     "count = 1e9": ("number = 1e9", 5, "give it one of count"),
     'bandwidth = "TPU v6e"': ('bandwidth = "TPU v66e"', 7, "TPU v6e"),
@@ -265,7 +265,7 @@ def test_a_table_that_is_wrong_is_named_with_its_line(right, tmp_path):
 
 WRONG_OF_KINDS = {
     (ROOF, "between(12, 15)"): ("betwen(12, 15)", 7, "did you mean 'between'"),
-    (ROOF, "between(0.1, 0.5)"): ("between(0.1)", 9, "draws no case: "),
+    (ROOF, "between(0.1, 0.5)"): ("between(0.1)", 9, "cannot draw a case: "),
     (ROOF, "share * peak"): ("shares * peak", 10, "did you mean 'share'"),
     (ROOF, "case.bandwidth"): ("case.bandwith", 10, "did you mean 'bandwith'"),
     (ROOF, '"intensity * bandwidth"'): ('"opened(1, 2)"', 11, "no function 'opened'"),
@@ -283,9 +283,9 @@ WRONG_OF_KINDS = {
     ),
     (RIDGES, "apart ="): ("apar =", 6, "has no key 'apar'"),
     (RIDGES, 'peak = "{item}"'): ('peek = "{item}"', 7, "give it one of"),
-    (CHAIN, '"B, A"'): ('"B, Z"', 9, "are not two of A, B"),
+    (CHAIN, '"B, A"'): ('"B, Z"', 9, "does not name two of A, B"),
     (CHAIN, 'shows = "{text} {why}"'): ('steps.x = "1"', 5, "'right' or steps"),
-    (CHAIN, '"BA"'): ('"BB"', 5, "does not hold each of A, B once"),
+    (CHAIN, '"BA"'): ('"BB"', 5, "must contain each of A, B once"),
     (CHAIN, 'right = "BA"'): ("", 2, "neither steps nor a 'right' order"),
 }
 

@@ -176,7 +176,7 @@ def test_a_reveal_names_none_of_several_mistakes_that_give_the_guess():
 
 
 def test_a_reveal_refuses_what_its_question_does_not_compute():
-    with pytest.raises(ValueError, match=r"h100-math: the cell computes 1, its question 0.001"):
+    with pytest.raises(ValueError, match=r"h100-math: the cell gives 1, the question 0.001"):
         reveal("l01.h100-math", 1)
     with pytest.raises(ValueError, match=r"ps1\.bound doesn't ask for a single number"):
         reveal("ps1.bound", 1)

@@ -29,5 +29,5 @@ def test_a_folder_that_is_none_or_a_file_without_questions_is_named(tmp_path, mo
         load_questions()
     (tmp_path / "empty.py").write_text("")
     monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
-    with pytest.raises(ValueError, match=r"empty\.py: it has no dict QUESTIONS"):
+    with pytest.raises(ValueError, match=r"empty\.py has no dict QUESTIONS"):
         load_questions()
