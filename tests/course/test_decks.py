@@ -76,7 +76,7 @@ def test_a_check_shows_its_answer_and_the_usual_slip(both):
     assert answer.metadata.slideshow.slide_type == "fragment"
     assert answer.source == (
         "**1.22\u00a0ms.** *1.09\u00a0ms?* That is <i>T</i><sub>math</sub>. "
-        "Here bytes are divided, not FLOPs."
+        "Divide bytes here, not FLOPs."
     )
 
 
