@@ -21,7 +21,6 @@ BROWSER ?= default
 .DEFAULT_GOAL := lab
 
 lab: $(VENV)/ready
-	@$(BIN)/python -m tools.notebooks.model_answers
 	@$(BIN)/python -m tools.lab --port $(PORT) --browser $(BROWSER)
 
 teach: $(VENV)/ready

@@ -9,13 +9,13 @@ import os
 import sys
 from pathlib import Path
 
+from tools.kit.build import write_model_answers
 from tools.kit.start import make_parser, open_lab, trust_notebooks, use_jupyter_settings
 from tools.sentences import sentence
 from tools.site.downloads import deck_titles
 
 ROOT = Path(__file__).resolve().parents[1]
 
-NBGRADER_EXTENSIONS = ("assignment_list", "course_list", "formgrader", "validate_assignment")
 # Teachers edit files that students don't need to see, such as term.toml.
 SHOW_EVERY_FILE = [
     f"--ContentsManager.hide_globs={name}" for name in ("__pycache__", "*.pyc", "*~")
@@ -35,12 +35,14 @@ def main():
     os.chdir(ROOT)
     # nbgrader's Validate looks for notebooks below the root, so the root stays the repository.
     arguments = [f"--ServerApp.extra_static_paths={options.built / n}" for n in ("slides", "site")]
+    settings = [ROOT / "tools/kit/jupyter"]
     if options.all:
         arguments += SHOW_EVERY_FILE
     else:
+        settings.append(ROOT / "tools/without_nbgrader")
+        write_model_answers(ROOT / "course/answers.json")
         arguments.append(f"--FileContentsManager.root_dir={link_served_folders()}")
-    menu_settings = write_menu_settings(options.built / "jupyter", options.all)
-    use_jupyter_settings(menu_settings, ROOT / "tools/kit/jupyter")
+    use_jupyter_settings(*settings)
     os.environ["ROOFLINE_PAGES"] = json.dumps(list_built_pages(options.built))
     trust_notebooks(sys.executable, ROOT)
     open_lab(sys.executable, ROOT, options, *arguments)
@@ -69,18 +71,6 @@ def list_built_pages(built):
     ]
     # The menu opens addresses, since JupyterLab blocks scripts in pages that it opens as files.
     return [{"text": text, "url": f"static/{name}"} for text, name in items]
-
-
-def write_menu_settings(folder, teaching):
-    """Write a folder of settings that switch nbgrader's menus and server extensions on or off."""
-    extensions = {f"nbgrader.server_extensions.{part}": teaching for part in NBGRADER_EXTENSIONS}
-    for name, content in (
-        ("jupyter_server_config.json", {"ServerApp": {"jpserver_extensions": extensions}}),
-        ("labconfig/page_config.json", {"disabledExtensions": {"@jupyter/nbgrader": not teaching}}),
-    ):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(json.dumps(content), encoding="utf-8")
-    return folder
 
 
 if __name__ == "__main__":

@@ -55,6 +55,34 @@ def find_headings(notebook) -> list[str]:
     return headings
 
 
+@contextlib.contextmanager
+def private_kernel():
+    """Yield a manager for a kernel of this Python without the user's settings, and its environment.
+
+    The kernel is not started yet. Its files are in a temporary folder.
+    """
+    from jupyter_client import AsyncKernelManager
+    from jupyter_client.kernelspec import KernelSpecManager
+
+    with tempfile.TemporaryDirectory() as folder:
+        kernel = AsyncKernelManager(
+            # No kernel folders: a kernel of the same name may be another Python.
+            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
+            # Two kernels that start at the same time may pick the same TCP port.
+            transport="tcp" if os.name == "nt" else "ipc",
+            connection_file=f"{folder}/kernel.json",
+        )
+        yield (
+            kernel,
+            os.environ
+            | {
+                "IPYTHONDIR": folder,
+                "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+                "ROOFKIT_ANSWERS": "",  # keeps the user's missed questions out of the notebook
+            },
+        )
+
+
 def rerun_notebook(
     notebook, folder: Path, cell_seconds=CELL_SECONDS, seconds=SECONDS
 ) -> RerunResult:
@@ -63,17 +91,9 @@ def rerun_notebook(
     The run continues after a failing cell. It stops early if a cell takes longer than
     ``cell_seconds``, the kernel dies, or the whole run takes longer than ``seconds``.
     """
-    from jupyter_client import AsyncKernelManager
-    from jupyter_client.kernelspec import KernelSpecManager
     from nbclient import NotebookClient
 
-    with tempfile.TemporaryDirectory() as private:
-        kernel = AsyncKernelManager(
-            # Ignore installed kernels: one with the same name may use another Python.
-            kernel_spec_manager=KernelSpecManager(kernel_dirs=[]),
-            transport="tcp" if os.name == "nt" else "ipc",
-            connection_file=f"{private}/kernel.json",
-        )
+    with private_kernel() as (kernel, environment):
         client = NotebookClient(
             notebook,
             km=kernel,
@@ -84,14 +104,8 @@ def rerun_notebook(
             resources={"metadata": {"path": str(folder)}},
         )
         client.log = kernel.log = QUIET_LOG
-        verdict_file = Path(private) / "verdicts.json"
-        environment = os.environ | {
-            HAND_IN_VARIABLE: "1",
-            "IPYTHONDIR": private,
-            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-            "ROOFKIT_ANSWERS": "",
-        }
-        with client.setup_kernel(env=environment, cleanup_kc=True):
+        verdict_file = Path(kernel.connection_file).with_name("verdicts.json")
+        with client.setup_kernel(env=environment | {HAND_IN_VARIABLE: "1"}, cleanup_kc=True):
             client.kc.log = QUIET_LOG
             return _run_cells(
                 client, notebook, verdict_file, cell_seconds, time.monotonic() + seconds

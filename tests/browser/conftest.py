@@ -53,7 +53,7 @@ def npm():
 @pytest.fixture(scope="session")
 def axe(npm):
     """The script of axe-core, which checks accessibility."""
-    return web_assets.npm_text("axe-core", "4.14.1", "axe.min.js")
+    return web_assets.read_npm_file("axe-core", "4.14.1", "axe.min.js").decode()
 
 
 @pytest.fixture(scope="session")

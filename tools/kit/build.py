@@ -9,6 +9,7 @@ a set is finished, but no dates or ids of a class.
 """
 
 import argparse
+import json
 import shutil
 import subprocess
 import sys
@@ -32,12 +33,8 @@ KIT_PATHS = {
     "exercises/en": "exercises/en",
     "exercises/README.md": "exercises/README.md",
 }
-# The sources of each wheel. Students don't get roofgrade.
-WHEELS = {
-    "roofkit": ("roofkit", "pyproject.toml", "LICENSE"),
-    "rooflab": ("rooflab",),
-    "roofcheck": ("roofcheck",),
-}
+# The sources of the wheels. Students don't get roofgrade.
+WHEEL_SOURCES = ("pyproject.toml", "LICENSE", "roofkit", "rooflab", "roofcheck")
 
 
 def main():
@@ -53,10 +50,9 @@ def write_archive(work, into, self_study=False):
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
     gather_files(work / "kit" / name, self_study)
-    sources = [work / "roofkit", work / "rooflab/rooflab", work / "roofcheck/roofcheck"]
-    for package, paths in WHEELS.items():
-        for path in paths:
-            copy_tracked_files(path, work / package / path)
+    for path in WHEEL_SOURCES:
+        copy_tracked_files(path, work / "sources" / path)
+    sources = [work / "sources" / folder for folder in ("", "rooflab", "roofcheck")]
     pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "--no-deps", "-w", work / "kit" / name, *sources], check=True)
     into.mkdir(parents=True, exist_ok=True)
@@ -71,9 +67,18 @@ def gather_files(folder, self_study):
     if not self_study:
         copy_class_ids(folder)
     else:
-        from tools.notebooks.model_answers import model_answers_as_json
+        write_model_answers(folder / "course/answers.json")
 
-        (folder / "course/answers.json").write_text(model_answers_as_json(ROOT), encoding="utf-8")
+
+def write_model_answers(path):
+    """Write the model answers of each set's paragraphs, by grade id, as JSON."""
+    # roofgrade needs packages that deploy/machine/install.py runs without.
+    from roofgrade.course import Course
+    from roofgrade.gradebook.answer_release import read_model_answers
+
+    course = Course(ROOT)
+    answers = {name: read_model_answers(course, name) for name in course.released_sets()}
+    path.write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def copy_class_ids(kit):

@@ -8,10 +8,8 @@
     python -m tools.notebooks course/text/01-x.md     build this one
     python -m tools.notebooks --check                 exit 1 unless all are as built
 
-`myst_cells.py` explains how to write a text and how slide types and grading follow from it.
-`problem_sets.py` numbers the questions of a set, and `own_figures.py` gives each student other
-figures. `--check` ignores the bytes of pictures, which differ between platforms, and runs only the
-lectures without a run in `kept_runs.py`.
+`--check` ignores the bytes of pictures, which differ between platforms, and runs only the lectures
+that `kept_runs.py` has no run of.
 """
 
 import argparse
@@ -29,26 +27,21 @@ import nbformat
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
-from roofcheck.cells import question_call
 from roofcheck.course import Course
 from tools.notebooks import inline_values as inline
-from tools.notebooks.kept_runs import MATPLOTLIBRC, run_once
-from tools.notebooks.kernel import private_client
-from tools.notebooks.myst_cells import BuildError, Text, read_lecture, read_problem_set
+from tools.notebooks.kept_runs import run_notebook, run_once
+from tools.notebooks.myst_cells import BuildError, Text, find_call, read_lecture, read_problem_set
 from tools.notebooks.own_figures import give_own_figures
 from tools.notebooks.problem_sets import fill_in_set, homework_sentence, read_sets
 
 ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
+CELL_SECONDS = 120
 HOMEWORK = "{eval}`homework`"
 WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def main(
-    argv: list[str] | None = None,
-    root: Path = ROOT,
-    points: Callable[[str], float] | None = None,
-    timeout: int = 120,
-) -> int:
+def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
     """Build or check the notebooks under `root`, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("texts", nargs="*", type=Path, help="only these texts")
@@ -57,8 +50,7 @@ def main(
     problems = []
     try:
         texts = find_texts(root, args.texts)
-        built = build_texts(root, texts, points or question_points, timeout, once=args.check)
-        for text, notebooks in built:
+        for text, notebooks in build_texts(root, texts, points or question_points, args.check):
             if isinstance(notebooks, BuildError):
                 # An error in a problem set stops every lecture that names its questions.
                 problems += {str(notebooks)} - {*problems}
@@ -75,9 +67,11 @@ def main(
                     state = "written" if write_if_changed(root / target, content) else "unchanged"
                 print(f"{target}: {state}", flush=True)
         if args.check and not args.texts:
+            built = {root / target for text in texts for target in built_paths(text)}
+            unknown = {path for folder in FOLDERS for path in root.glob(folder)} - built
             problems += [
-                f"{path}: no text builds this notebook; delete it"
-                for path in find_notebooks_without_text(root, texts)
+                f"{path.relative_to(root).as_posix()}: no text builds this notebook; delete it"
+                for path in sorted(unknown)
             ]
     except BuildError as error:
         problems.append(str(error))
@@ -126,12 +120,11 @@ def built_paths(text: str) -> list[str]:
 
 
 def build_texts(
-    root: Path, texts: list[str], points: Callable[[str], float], timeout: int, once: bool = False
+    root: Path, texts: list[str], points: Callable[[str], float], keep_run: bool = False
 ) -> Iterator[tuple[str, dict[str, str] | BuildError]]:
     """Yield each text with its notebooks (path from `root`: content) or with its error.
 
-    With ``once`` a lecture takes the outputs of an earlier run if nothing changed since then; its
-    pictures are SVGs labelled as PNGs.
+    With ``keep_run`` a lecture uses a kept run or keeps its new one, with SVG pictures.
     """
     sets = functools.cache(lambda: read_sets(root))
 
@@ -143,7 +136,7 @@ def build_texts(
                     homework = homework_sentence(int(Path(text).name[:2]), sets(), "../..")
                     source = source.replace(HOMEWORK, homework)
                 lecture = read_lecture(text, source, points)
-                contents = [build_lecture(lecture, root / built_paths(text)[0], timeout, once)]
+                contents = [build_lecture(lecture, root / built_paths(text)[0], keep_run)]
             else:
                 problems = read_problem_set(text, source, points)
                 fill_in_set(problems, root)
@@ -161,7 +154,7 @@ def build_texts(
     yield from map(attempt, [text for text in texts if text not in lectures])
 
 
-def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> str:
+def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
     """Run a lecture in the folder of `path` and return it as the text of a notebook.
 
     The expressions in its prose run after its cells. A cell that fails or writes to stderr is a
@@ -170,17 +163,12 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
     notebook = text.notebook
     metadata = notebook.metadata.copy()
     cells, probes = notebook.cells, inline.probe_cells(text)
-
-    def execute() -> None:
-        notebook.cells = cells + probes
-        run_notebook(text, path.parent, timeout, once)
-        notebook.cells = cells
-
-    if once:
-        run_once(notebook, path, execute, probes)
+    notebook.cells = cells + probes
+    if keep_run:
+        run_once(notebook, path, lambda: run_lecture(text, path.parent, for_web=True))
     else:
-        execute()
-    notebook.metadata = metadata
+        run_lecture(text, path.parent)
+    notebook.cells, notebook.metadata = cells, metadata
     for cell in cells + probes:
         for output in cell.get("outputs", []):
             if output.output_type == "error":
@@ -193,47 +181,38 @@ def build_lecture(text: Text, path: Path, timeout: int, once: bool = False) -> s
         if cell.cell_type == "code":
             cell.outputs = tidy_outputs(cell.outputs)
             clear_reader_traces(cell)
-            if once:
-                relabel_svgs_as_png(cell.outputs)
     inline.fill_in_values(text, probes)
     return format_notebook(text)
 
 
-def run_notebook(text: Text, directory: Path, timeout: int, once: bool) -> None:
-    """Run the notebook in place, in this Python, without the user's Jupyter settings.
-
-    With ``once`` the run also keeps widget states and SVG pictures, which decks and pages need.
-    """
+def run_lecture(text: Text, folder: Path, for_web: bool = False) -> None:
+    """Run the notebook of a lecture in place; an error becomes a BuildError that says where."""
     running: list[NotebookNode] = []
-    directory.mkdir(parents=True, exist_ok=True)
-    with private_client(
-        text.notebook,
-        timeout=timeout,
-        iopub_timeout=timeout,
-        raise_on_iopub_timeout=True,
-        record_timing=False,
-        store_widget_state=once,
-        on_cell_execute=lambda cell, cell_index: running.append(cell),
-    ) as (client, environment):
-        # Without a stand-in for Output widgets, outputs and errors of `interact` reach the cell.
-        client.widget_registry = {}
-        try:
-            if once:
-                environment |= {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
-            client.execute(env=environment, cwd=str(directory), cleanup_kc=True)
-        except CellExecutionError as error:
-            cell = running[-1]
-            traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
-            lines = re.findall(rf"Cell In\[{cell.execution_count}\], line (\d+)", traceback)
-            reason = re.sub(r" \(\d+\.py, line \d+\)$", "", error.evalue)
-            line = int(lines[-1]) if lines else 1
-            raise text.error(cell, f"{error.ename}: {reason}", line) from None
-        except CellTimeoutError:
-            raise text.error(running[-1], f"still running after {timeout} s") from None
-        except DeadKernelError:
-            raise text.error(running[-1], "the kernel died while running it") from None
-        except RuntimeError as error:
-            raise BuildError(f"{text.name}: the kernel did not start: {error}") from None
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        run_notebook(
+            text.notebook,
+            folder,
+            for_web,
+            timeout=CELL_SECONDS,
+            iopub_timeout=CELL_SECONDS,
+            raise_on_iopub_timeout=True,
+            record_timing=False,
+            on_cell_execute=lambda cell, cell_index: running.append(cell),
+        )
+    except CellExecutionError as error:
+        cell = running[-1]
+        traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)
+        lines = re.findall(rf"Cell In\[{cell.execution_count}\], line (\d+)", traceback)
+        reason = re.sub(r" \(\d+\.py, line \d+\)$", "", error.evalue)
+        line = int(lines[-1]) if lines else 1
+        raise text.error(cell, f"{error.ename}: {reason}", line) from None
+    except CellTimeoutError:
+        raise text.error(running[-1], f"still running after {CELL_SECONDS} s") from None
+    except DeadKernelError:
+        raise text.error(running[-1], "the kernel died while running it") from None
+    except RuntimeError as error:
+        raise BuildError(f"{text.name}: the kernel did not start: {error}") from None
 
 
 def tidy_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
@@ -257,19 +236,11 @@ def clear_reader_traces(cell: NotebookNode) -> None:
     for output in cell.outputs:
         if output.output_type == "execute_result":
             output.execution_count = None
-    call = question_call(cell.source)
+    call = find_call(cell)
     if call and call.is_whole_cell and call.call != "reveal":
         cell.outputs = []
         # The cell does have an output when nbval runs it.
         cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
-
-
-def relabel_svgs_as_png(outputs: list[NotebookNode]) -> None:
-    """Label each SVG as PNG, the format of pictures in a committed notebook."""
-    for output in outputs:
-        if "text/html" in output.get("data", {}):
-            page = output.data["text/html"]
-            output.data["text/html"] = page.replace("data:image/svg+xml;", "data:image/png;")
 
 
 def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
@@ -338,13 +309,6 @@ def list_differences(path: Path, content: str) -> list[str]:
 
 
 def drop_picture_bytes(content: str) -> str:
-    """Remove the bytes of PNG pictures from the text of a notebook."""
+    """Remove the bytes of pictures from the text of a notebook, and label them all as PNGs."""
+    content = content.replace("data:image/svg+xml;", "data:image/png;")
     return re.sub(r'(data:image/png;base64,|"image/png": ")(?:[\w+/=]|\\n)+', r"\1", content)
-
-
-def find_notebooks_without_text(root: Path, texts: list[str]) -> list[str]:
-    """List the notebooks that no text builds."""
-    folders = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
-    built = {root / target for text in texts for target in built_paths(text)}
-    present = {path for folder in folders for path in root.glob(folder)}
-    return sorted(path.relative_to(root).as_posix() for path in present - built)

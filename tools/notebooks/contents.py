@@ -17,9 +17,9 @@ from pathlib import Path
 
 import nbformat
 
-from roofcheck.cells import question_call
 from roofcheck.home.times import format_length
 from roofgrade.pages.lesson_finder import LessonFinder
+from tools.notebooks.myst_cells import find_call
 from tools.notebooks.problem_sets import homework_sentence, number_ranges, read_sets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -103,7 +103,7 @@ def _describe_lecture(path, root):
     cells = nbformat.read(path, as_version=4).cells
     title, _, text = cells[0].source.partition("\n\n")
     name = f"l{path.name[:2]}"
-    calls = [call for cell in cells if (call := _question_call_of(cell))]
+    calls = [call for cell in cells if (call := find_call(cell))]
     return {
         "id": name,
         "file": path.relative_to(root).as_posix(),
@@ -119,7 +119,7 @@ def _describe_lecture(path, root):
 
 def _estimate_minutes(cells, calls):
     words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
-    figures = sum(bool(cell.get("outputs")) and not _question_call_of(cell) for cell in cells)
+    figures = sum(bool(cell.get("outputs")) and not find_call(cell) for cell in cells)
     guesses = sum(call.call == "predict" for call in calls)
     minutes = words / WORDS_A_MINUTE + figures * FIGURE_MINUTES + guesses * GUESS_MINUTES
     minutes += CHECK_MINUTES * sum(call.call == "check" for call in calls)
@@ -134,10 +134,6 @@ def _heading_of_cells(cells, name):
             heading = match[1]
         places[cell.id] = {"lecture": name, "cell": cell.id, "heading": heading}
     return places
-
-
-def _question_call_of(cell):
-    return question_call(cell.source) if cell.cell_type == "code" else None
 
 
 if __name__ == "__main__":

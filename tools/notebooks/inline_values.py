@@ -3,19 +3,11 @@
     The ridge is {eval}`roof.ridge:.1f`.          ->  The ridge is 240.5.
     {eval}`work.flops:.3g` FLOPs                  ->  10¹² FLOPs
 
-Between the backticks, write the same as between the braces of an f-string: an expression,
-then a conversion and a format if you like. Put a lambda into parentheses, since its colon would
-start the format, and use double backticks for an expression that has a backtick. A number that
-Python writes as 2.95e+14 becomes 2.95 · 10¹⁴.
-
-An expression can use the names that the lecture's cells bind, `reference("l02.ridge")` for a
-question's right answer, and `derived("l02.ridge")` for its derivation, a list of steps.
-
-An expression gets the last value of each name, so a cell below may bind the name. If several cells
-bind it, all must be above: otherwise a reader could not tell which value the prose means.
+CONTRIBUTING.md explains how to write an expression.
 """
 
 import ast
+import contextlib
 import re
 from collections.abc import Iterator
 
@@ -23,10 +15,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from roofcheck.cells import PARSE_ERRORS
+from roofcheck.reading.units import TO_SUPERSCRIPT
 from tools.notebooks.myst_cells import Text
 
 EVAL_ROLE = re.compile(r"\{eval\}(`+)(?!`)(.+?)(?<!`)\1(?!`)")
-SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "+")
 SETUP_CODE = """\
 from roofcheck import find_question
 from roofcheck.showing.derivation_page import as_markdown
@@ -42,12 +34,12 @@ def probe_cells(text: Text) -> list[NotebookNode]:
 
     The id of a probe is no valid cell id. It tells in an error where the expression is.
     """
-    probes = []
-    bindings = [
-        (place, cell.id, _bound_names(_parse_cell(cell.source)))
-        for place, cell in enumerate(text.notebook.cells)
-        if cell.cell_type == "code"
-    ]
+    probes, bindings = [], []
+    for place, cell in enumerate(text.notebook.cells):
+        # A cell with IPython syntax binds nothing here.
+        with contextlib.suppress(*PARSE_ERRORS):
+            if cell.cell_type == "code":
+                bindings.append((place, cell.id, _bound_names(ast.parse(cell.source))))
     for place, cell in enumerate(text.notebook.cells):
         if cell.cell_type != "markdown":
             continue
@@ -94,7 +86,7 @@ def write_powers_of_ten(text: str) -> str:
     """Write e-notation as powers of ten: 2.95e+14 as 2.95 · 10¹⁴, 1e+12 as 10¹²."""
 
     def power(match):
-        exponent = str(int(match[2])).translate(SUPERSCRIPTS)
+        exponent = str(int(match[2])).translate(TO_SUPERSCRIPT)
         return f"10{exponent}" if match[1] == "1" else f"{match[1]} · 10{exponent}"
 
     return re.sub(r"\b(\d+(?:\.\d+)?)e([+-]\d+)\b", power, text)
@@ -135,14 +127,6 @@ def _why_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) 
             *_, (_, first), (_, last) = binders
             return f"`{name}` is bound in cell {first} and again in cell {last}; rename one of them"
     return None
-
-
-def _parse_cell(source: str) -> ast.AST:
-    """Parse a cell; one with IPython syntax counts as empty."""
-    try:
-        return ast.parse(source)
-    except PARSE_ERRORS:
-        return ast.Module()
 
 
 def _bound_names(node: ast.AST) -> set[str]:

@@ -17,101 +17,101 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
+from nbclient import NotebookClient
 from nbformat import NotebookNode
 
+from roofcheck.handin.rerun import private_kernel
 from rooflab.words import LANGUAGE_VARIABLE
 
 HERE = Path(__file__).resolve().parent
 MATPLOTLIBRC = HERE.parent / "slides/deck/matplotlibrc"
 PACKAGES = ("roofkit", "rooflab", "roofcheck")
-# Files that decide how a notebook runs.
-RUNNER_FILES = (Path(__file__), HERE / "kernel.py", MATPLOTLIBRC)
+KEPT_KEYS = ("source", "outputs", "execution_count")
+# Environment variables and files that decide how a notebook runs.
+VARIABLES = (LANGUAGE_VARIABLE, "ROOFKIT_QUESTIONS", "ROOFKIT_SEED")
+RUNNER_FILES = (Path(__file__), MATPLOTLIBRC)
 
 
-def run_once(
-    notebook: NotebookNode,
-    path: Path,
-    execute: Callable[[], None],
-    probes: Sequence[NotebookNode] = (),
+def run_notebook(
+    notebook: NotebookNode, folder: Path, for_web: bool, is_lecture: bool = True, **options
 ) -> None:
-    """Fill in the outputs of the lecture at `path` and of its probes, from a kept run or a new one.
+    """Run a notebook in place, in this Python, without the user's Jupyter settings.
 
-    ``execute()`` runs the notebook's cells and then the probes, in place. It is called only without
-    a kept run; other threads and processes that need the same lecture wait for it.
+    With ``for_web`` the run keeps widget states and SVG pictures, which decks and pages need.
+    ``options`` go to the NotebookClient.
     """
-    key = _run_key(notebook, path.parent)
+    with private_kernel() as (kernel, environment):
+        client = NotebookClient(
+            notebook,
+            km=kernel,
+            shutdown_kernel="immediate",
+            startup_timeout=300,
+            store_widget_state=for_web,
+            **options,
+        )
+        if is_lecture:
+            # By default nbclient keeps the outputs and errors of `interact` from the cell.
+            client.widget_registry = {}
+        if for_web:
+            environment |= {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
+        client.execute(env=environment, cwd=str(folder), cleanup_kc=True)
+
+
+def run_once(notebook: NotebookNode, path: Path, execute: Callable[[], None]) -> None:
+    """Fill in the outputs of the lecture at `path`, from a kept run or a new one.
+
+    ``execute()`` runs the notebook in place. It is called only if no kept run starts with the
+    notebook's code; other threads and processes that need the same lecture wait for it.
+    """
+    key = _hash_surroundings(path.parent)
     file = path.parents[2] / f"build/runs/{path.stem}.json"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    with _lecture_lock(file):
-        kept = _read_kept_run(file)
-        if kept.get("key") == key and all(cell.source in kept["probes"] for cell in probes):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    # One thread of one process at a time: closing the file, or dying, releases the lock.
+    with file.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        kept = {}
+        with contextlib.suppress(OSError, ValueError):
+            kept = json.loads(file.read_text(encoding="utf-8"))
+        kept_code = kept.get("cells", [])[: len(code)]
+        kept_sources = [cell["source"] for cell in kept_code]
+        if kept.get("key") == key and kept_sources == [cell.source for cell in code]:
             notebook.metadata.update(nbformat.from_dict(kept["metadata"]))
-            for cell, outputs in zip(code, kept["cells"], strict=True):
-                cell.update(nbformat.from_dict(outputs))
-            for cell in probes:
-                cell.update(nbformat.from_dict(kept["probes"][cell.source]))
+            for cell, kept_cell in zip(code, kept_code, strict=True):
+                cell.update(nbformat.from_dict(kept_cell))
             return
         execute()
         names = {"language_info", "widgets"} & notebook.metadata.keys()
         run = {
             "key": key,
             "metadata": {name: notebook.metadata[name] for name in names},
-            "cells": [_cell_outputs(cell) for cell in code],
-            "probes": {cell.source: _cell_outputs(cell) for cell in probes},
+            "cells": [{name: cell[name] for name in KEPT_KEYS} for cell in code],
         }
         draft = file.with_suffix(".tmp")
         draft.write_text(json.dumps(run), encoding="utf-8")
         draft.replace(file)
 
 
-def _cell_outputs(cell: NotebookNode) -> dict:
-    return {"outputs": cell.outputs, "execution_count": cell.execution_count}
-
-
-@contextlib.contextmanager
-def _lecture_lock(file: Path) -> Iterator[None]:
-    """Let in one thread of one process at a time; a process that dies releases the lock."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with file.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-def _read_kept_run(file: Path) -> dict:
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-
-
-def _run_key(notebook: NotebookNode, directory: Path) -> str:
-    """Hash everything that the outputs depend on."""
+def _hash_surroundings(directory: Path) -> str:
+    """Hash everything that a lecture's outputs depend on, except its code."""
     files = [*RUNNER_FILES]
     for name in PACKAGES:
         for folder in importlib.util.find_spec(name).submodule_search_locations:
-            files += _list_files(Path(folder))
+            paths = (path for path in Path(folder).rglob("*") if path.is_file())
+            files += sorted(path for path in paths if "__pycache__" not in path.parts)
     inputs = [
-        [cell.source for cell in notebook.cells if cell.cell_type == "code"],
         str(directory),
         sys.version,
         platform.platform(),
         _installed_versions(),
-        [
-            (name, os.environ.get(name))
-            for name in (LANGUAGE_VARIABLE, "ROOFKIT_QUESTIONS", "ROOFKIT_SEED")
-        ],
+        [os.environ.get(name) for name in VARIABLES],
         [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
     ]
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
-
-
-def _list_files(folder: Path) -> list[Path]:
-    paths = (path for path in folder.rglob("*") if path.is_file())
-    return sorted(path for path in paths if "__pycache__" not in path.parts)
 
 
 @functools.cache

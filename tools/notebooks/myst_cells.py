@@ -1,39 +1,9 @@
 """Read a text (MyST Markdown) as a notebook that has not run.
 
-Markdown cells begin with `+++ {"id": "l01-hook"}`; code cells are fences:
-
-    ```{code-cell}
-    :id: l01-ridge
-    :tags: [setup]
-    roof.ridge
-    ```
-
-Every cell has an id, unique in its text. `tags`, `jupyter` (`{"source_hidden": true}`) and
-`lectures` go through to the notebook, and so do `title` and `minutes` of the optional YAML header.
-`inline_values.py` describes the expressions in a lecture's prose, `problem_sets.py` those in a set.
-
-Slides. In a lecture the slide type follows from the cell; the option `slide` overrides it
-(slide, subslide, fragment, skip, notes, or "-" to continue the slide):
-
-- a Markdown cell that starts with `#` or `##` opens a slide, with `###` a subslide;
-- a Markdown cell that starts with `>` (call-out), `|` (table), `$$` (display math), `- ` or `1. `
-  (list) continues the slide;
-- any other Markdown cell, a folded `<details>` among them, is speaker notes;
-- a code cell continues the slide, but is skipped if it is one `check(...)` or `predict(...)` call
-  or is tagged `setup`;
-- a code cell tagged `reveal` is a fragment, and its output stays folded until its cell runs, so
-  readers can guess before they see the answer.
-
-Grading. In a problem set nbgrader's metadata follows from the cell; its grade_id is the cell's id:
-
-- a code cell that is one call `check("question-id", ...)` is graded by the machine and locked, and
-  worth the points of its question;
-- a code cell with a `### BEGIN SOLUTION` ... `### END SOLUTION` region is the student's to fill;
-- a Markdown cell with the option `points` is an answer graded by hand; such a region contains its
-  model answer;
-- the Markdown cell after that one, with the option `rubric`, says how to mark it: students see its
-  first paragraph, teachers also see the rest and the model answer;
-- every other cell is locked.
+CONTRIBUTING.md explains how to write a lecture and a problem set, and how slide types and grading
+follow from the cells. Every cell has an id, unique in its text. The options `tags`, `jupyter`
+(`{"source_hidden": true}`) and `lectures` go through to the notebook, and so do `title` and
+`minutes` of the optional YAML header.
 """
 
 import re
@@ -83,7 +53,7 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
 
     `points` maps a question's id to its points; it raises for a question that cannot be asked.
     """
-    text = _read_text(name, source)
+    text = _parse_text(name, source)
     for cell, options in text.cells("slide"):
         for call in question_calls(cell.source) if cell.cell_type == "code" else ():
             if call.question:
@@ -101,14 +71,15 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
 
 def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> Text:
     """Read a problem set's text as nbgrader's source notebook; `points` as in `read_lecture`."""
-    text = _read_text(name, source)
+    text = _parse_text(name, source)
     model_answer = ""
     for cell, options in text.cells("points", "rubric"):
         solution = BEGIN_SOLUTION in cell.source
         if options.pop("rubric", False):
             cell.source = _mark_rubric(text, cell, model_answer)
-        model_answer = _is_within_solution(cell) if "points" in options and solution else ""
-        match _whole_cell_call(cell):
+        answered = cell.source.partition(BEGIN_SOLUTION)[2].partition(END_SOLUTION)[0]
+        model_answer = answered.strip() if "points" in options else ""
+        match find_whole_cell_call(cell):
             case QuestionCall("check", ""):
                 raise text.error(cell, 'write check("question-id", ...) with the id as a string')
             case QuestionCall("check", question):
@@ -132,10 +103,6 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
     return text
 
 
-def _is_within_solution(cell: NotebookNode) -> str:
-    return cell.source.partition(BEGIN_SOLUTION)[2].partition(END_SOLUTION)[0].strip()
-
-
 def _mark_rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
     """Put a rubric between the marks that nbgrader cuts out of the release and the feedback."""
     public, _, scheme = cell.source.partition("\n\n")
@@ -149,7 +116,7 @@ def _mark_rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
     return f"{public}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
 
 
-def _read_text(name: str, source: str) -> Text:
+def _parse_text(name: str, source: str) -> Text:
     try:
         notebook = myst_to_notebook(source, add_source_map=True)
     except (MystMetadataParsingError, yaml.YAMLError, nbformat.ValidationError) as error:
@@ -190,7 +157,7 @@ def _read_text(name: str, source: str) -> Text:
 
 def _slide_type(cell: NotebookNode) -> str:
     if cell.cell_type == "code":
-        call = _whole_cell_call(cell)
+        call = find_whole_cell_call(cell)
         if call and call.call in ("check", "predict"):
             return "skip"
         tags = cell.metadata.get("tags", [])
@@ -202,9 +169,14 @@ def _slide_type(cell: NotebookNode) -> str:
     return "-" if re.match(r"> ?|\||\$\$|- |\d+\. ", cell.source) else "notes"
 
 
-def _whole_cell_call(cell: NotebookNode) -> QuestionCall | None:
-    """Return the call that asks a question, if a code cell has nothing else."""
-    call = question_call(cell.source) if cell.cell_type == "code" else None
+def find_call(cell: NotebookNode) -> QuestionCall | None:
+    """Return the call that asks a question at the start of a code cell, or None."""
+    return question_call(cell.source) if cell.cell_type == "code" else None
+
+
+def find_whole_cell_call(cell: NotebookNode) -> QuestionCall | None:
+    """Return the call that asks a question, or None if the cell has anything else."""
+    call = find_call(cell)
     return call if call and call.is_whole_cell else None
 
 

@@ -5,38 +5,37 @@ which has only one set of figures: a call of ``ask`` shows the student's questio
 """
 
 import re
-from collections.abc import Iterator
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from roofcheck.cells import question_call
 from roofcheck.kinds import Several
 from roofcheck.tables.variants import ask, find_variant, has_variants
-from tools.notebooks.myst_cells import BEGIN_SOLUTION, END_SOLUTION, Text
+from tools.notebooks.myst_cells import BEGIN_SOLUTION, END_SOLUTION, Text, find_call
+from tools.notebooks.problem_sets import describe_set
 from tools.sentences import sentence
 
 # The student id whose figures the solution uses; the cell psN-me of the solution binds it.
 MODEL_ID = "model"
-TITLE_LINE = re.compile(r"## (\d+)\. .*")
 
 
 def give_own_figures(text: Text) -> list[str]:
     """Change a problem set in place; return the ids of its questions with personal figures."""
     cells = {cell.id: cell for cell in text.notebook.cells}
     numbers, changed = [], []
-    for title, check in _checks_with_titles(text):
-        call = question_call(check.source)
-        if not call.me and not has_variants(call.question):
+    for question in describe_set(text).questions:
+        title, check = cells[question.text], cells[question.cell]
+        call = find_call(check)
+        if not call or not (call.me or has_variants(call.question)):
             continue
-        numbers.append(TITLE_LINE.match(title.source)[1])
+        numbers.append(str(question.number))
         changed.append(call.question)
         if call.me:
             continue
         stem = check.id.removesuffix("-check")
         given = "given_" + re.sub(r"\W", "_", call.question.partition(".")[2])
         names = ", ".join(f"`{given}.{name}`" for name in dir(ask(call.question, MODEL_ID)))
-        title.source = f"{TITLE_LINE.match(title.source)[0]}\n\n{sentence('own.text', names=names)}"
+        title.source = f"## {question.title}\n\n{sentence('own.text', names=names)}"
         asks = new_code_cell(f'{given} = ask("{call.question}", me)\n{given}', id=f"{stem}-given")
         kind = {"grade": False, "locked": True, "solution": False, "task": False}
         asks.metadata.nbgrader = {"schema_version": 3, "grade_id": asks.id, **kind}
@@ -50,16 +49,6 @@ def give_own_figures(text: Text) -> list[str]:
         if not count:
             raise text.error(me_text, 'must begin with "Question 6 has", for any number')
     return changed
-
-
-def _checks_with_titles(text: Text) -> Iterator[tuple[NotebookNode, NotebookNode]]:
-    """Yield the cell with the title of each question, and its check."""
-    title = text.notebook.cells[0]
-    for cell in list(text.notebook.cells):
-        if cell.cell_type == "markdown" and TITLE_LINE.match(cell.source):
-            title = cell
-        if cell.metadata.nbgrader.grade and cell.cell_type == "code":
-            yield title, cell
 
 
 def _replace_solution(cell: NotebookNode, name: str, answer: str) -> None:

@@ -1,28 +1,20 @@
 """Read the number, points and lectures of each question from a problem set's text.
 
-A question begins at a heading whose cell names the lectures that it draws on; students can answer
-it after the last of them. The graded cell below gives its points.
-
-    +++ {"id": "ps2-own-text", "lectures": [6]}
-
-    ## Different weights for each user
-
-The builder numbers the heading, adds the points to it, and replaces these expressions in the set's
-prose: `lectures`, `questions`, `points`, `time`, and any question's id by its number. In a
-lecture's prose it replaces `homework` by the questions that the lecture opens.
+CONTRIBUTING.md explains how to write a problem set. The builder numbers each question's heading,
+adds the points to it, and fills in the expressions in the set's prose. In a lecture's prose it
+replaces `homework` by the questions that the lecture opens.
 """
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
 from pathlib import Path
 
-from roofcheck.cells import question_call
 from roofcheck.course import ProblemSet, SetQuestion
 from roofcheck.home.times import format_length
 from roofcheck.sentences import join_items
 from roofcheck.tables.catalogue import find_question
 from tools.notebooks import inline_values as inline
-from tools.notebooks.myst_cells import BuildError, Text, read_problem_set
+from tools.notebooks.myst_cells import BuildError, Text, find_call, read_problem_set
 from tools.sentences import sentence
 
 
@@ -66,7 +58,7 @@ def _list_questions(text: Text) -> Iterator[SetQuestion]:
         if not (lectures and graded and graded.metadata.nbgrader.grade):
             reason = 'a question needs a heading with "lectures": [2] and one graded cell below it'
             raise text.error(heading, reason)
-        call = question_call(graded.source) if graded.cell_type == "code" else None
+        call = find_call(graded)
         yield SetQuestion(
             id=call.question if call else graded.id,
             number=number,

@@ -7,7 +7,6 @@ uv, which doesn't stay in the environment.
 """
 
 import ast
-import itertools
 import os
 import shutil
 import subprocess
@@ -69,19 +68,12 @@ def install_with_uv(arguments, quiet):
         # uv doesn't compile modules. Python does so when it first imports one, unless that is off.
         if sys.dont_write_bytecode and "--compile" not in arguments:
             options.append("--compile")
-        print(f"Installing up to {count_packages(arguments)} packages.", flush=True)
+        print("Installing the packages.", flush=True)
         subprocess.run(
             [uv, "pip", "install", *options, *arguments],
             env={**translate_settings(pip_settings), **choose_link_mode(uv), **os.environ},
             check=True,
         )
-
-
-def count_packages(arguments):
-    """Count the packages that the arguments name, also in the files that follow -r."""
-    files = [value for option, value in itertools.pairwise(arguments) if option == "-r"]
-    single = [name for name in arguments if not name.startswith("-") and name not in files]
-    return len(single) + sum(len(Path(file).read_text().splitlines()) for file in files)
 
 
 def read_pip_settings():

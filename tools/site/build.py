@@ -6,6 +6,7 @@ The site includes decks and the kit if you built them before: `make slides`, `ma
 """
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -21,14 +22,14 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from roofcheck import course
 from rooflab import explore
 from rooflab.palette import fill_colours
+from tools.notebooks.build import write_if_changed
 from tools.sentences import sentence
 from tools.site import downloads, folding
 from tools.site.chip_tables import chip_table
-from tools.site.explorer import explorer_html
 from tools.site.links import DOCUMENTS, released_notebooks, relink_to_site, site_pages
 from tools.site.readme_picture import draw_picture
 from tools.site.standalone import NEEDS, standalone_notebook
-from tools.slides.talks import read_talk
+from tools.slides.talks import read_talk_file
 from tools.slides.web_assets import BUILD, mathjax_script, run_for_page, widget_scripts
 
 HERE = Path(__file__).parent
@@ -85,7 +86,7 @@ def write_files(work, files, kit, site):
     lectures, problems = released_notebooks()
     for path in (*lectures, *problems):
         text = standalone_notebook(path, site, wheels) if kit else path.read_text(encoding="utf-8")
-        write_text(files / "notebooks" / path.name, text)
+        write_if_changed(files / "notebooks" / path.name, text)
     shutil.copy(ROOT / "LICENSE", files / "LICENSE.txt")
     if kit:
         shutil.copy(kit, files)
@@ -115,31 +116,37 @@ def write_pages(pages, decks, kit, beside):
         "explorer": explorer_html(),
         "left_out": list(explore.model().reasons_left_out.values()),
         "decks": decks,
-        "minutes": {path.stem: talk_minutes(path) for path in (ROOT / "course").glob("talk*.toml")},
+        "talks": {path.stem: read_talk_file(path) for path in ROOT.glob("course/talk*.toml")},
         "kit": kit,
         "beside": beside,
     }
     for path in (HERE / "pages").rglob("[!_]*.md"):
         name = path.relative_to(HERE / "pages")
         if decks or name.stem != "slides":
-            write_text(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
+            write_if_changed(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
     shutil.copy(ROOT / "course/roofline.png", pages)
     with ThreadPoolExecutor(2) as pool:
         for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):
             folding.fold_cells(notebook)
             page = page_of_notebook(notebook, path, "_lecture.md", data)
-            write_text(pages / "lectures" / path.name, page)
+            write_if_changed(pages / "lectures" / path.name, page)
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
         # A page needs no packages.
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
         page = page_of_notebook(notebook, path, "_problems.md", data)
-        write_text(pages / "problems" / path.name, page)
+        write_if_changed(pages / "problems" / path.name, page)
 
 
-def write_text(path, text):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def explorer_html():
+    """Return the HTML of the live picture of a language model, which needs no Jupyter."""
+    picture = explore.model().children[-1]
+    values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
+    return TEMPLATES.get_template("_explorer.html").render(
+        css=picture._css,
+        values=json.dumps(values, separators=(",", ":")).replace("</", "<\\/"),
+        module=picture._esm.replace("export default ", "const explorer = "),
+    )
 
 
 def page_of_notebook(notebook, path, template, data):
@@ -158,10 +165,6 @@ def title_and_summary(path):
     source = relink_to_site(nbformat.read(path, as_version=4).cells[0].source, path)
     heading, _, text = source.partition("\n\n")
     return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
-
-
-def talk_minutes(path):
-    return f"{read_talk(path.name, path.read_text(encoding='utf-8')).minutes:g}"
 
 
 def text_with_site_links(path):

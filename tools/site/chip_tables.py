@@ -31,7 +31,7 @@ def main_figures(chip):
 
 def all_figures(chip):
     """Yield the name, value, notes and source of every figure."""
-    links = chip.interconnect
+    links, separator = chip.interconnect, sentence("chips.between_notes")
     figures = {sentence("chips.peak", dtype=dtype): value for dtype, value in chip.peaks.items()}
     names = ("bandwidth", "capacity", "allocatable", "on_chip", "multiprocessors")
     figures |= {sentence(f"chips.{name}"): getattr(chip, name) for name in names}
@@ -44,13 +44,11 @@ def all_figures(chip):
             text = f"{value / scale:.4g} {prefix}{value.unit.replace('byte', 'B')}"
             if value.unit == "multiprocessors":
                 text = f"{value:.0f}"
-            yield name, text, join_notes(value.kind, value.note, unconfirmed), value.source
+            notes = filter(None, (value.kind, value.note, unconfirmed))
+            yield name, text, separator.join(notes), value.source
     if links:
         ends = ["×".join(map(str, axes)) for axes in (links.slices[:1] + links.slices[-1:])]
         sizes = dict(zip(("smallest", "largest"), ends, strict=False))
         shape = links.topology and sentence(f"chips.{links.topology}", n=links.largest, **sizes)
-        yield sentence("chips.links"), str(links.links), join_notes(shape, links.note), links.source
-
-
-def join_notes(*notes):
-    return sentence("chips.between_notes").join(filter(None, notes))
+        notes = separator.join(filter(None, (shape, links.note)))
+        yield sentence("chips.links"), str(links.links), notes, links.source

@@ -1,5 +1,7 @@
 """Settings of Sphinx for the pages that build.py writes. Pages load nothing from other hosts."""
 
+import re
+
 from rooflab import palette
 
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.mathjax"]
@@ -58,16 +60,11 @@ def list_parameters(app, what, name, obj, options, lines):
         return
     start = lines.index("Parameters")
     end = next((i for i in range(start, len(lines)) if not lines[i]), len(lines))
-    items = [":Parameters:"]
-    for line in lines[start + 2 : end]:
-        parameter, colon, kind = line.partition(" : ")
-        if colon and not line.startswith(" "):
-            items.append(f"  * **{parameter}**: {kind}")
-        else:
-            text = line.strip()
-            # A capital starts a new paragraph about the parameter.
-            items += ["", f"    {text}"] if text[0].isupper() else [f"    {text}"]
-    lines[start:end] = items
+    items = "\n".join(lines[start + 2 : end])
+    items = re.sub(r"^(\S.*?)(?: : |$)", r"  * **\1**: ", items, flags=re.M)
+    # A capital starts a new paragraph about the parameter.
+    items = re.sub(r"^ +(?=[A-Z])", "\n    ", items, flags=re.M)
+    lines[start:end] = [":Parameters:", *items.split("\n")]
 
 
 # Scripts of this type contain JSON; search must not highlight words in it.

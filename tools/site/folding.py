@@ -4,7 +4,7 @@ import re
 
 import nbformat
 
-from roofcheck.cells import question_call
+from tools.notebooks.myst_cells import find_call
 from tools.sentences import sentence
 
 # Calls that work only in a notebook.
@@ -19,11 +19,13 @@ def fold_cells(notebook):
         if f"cells.{cell.id}" in sentence.templates():
             cell.source = sentence(f"cells.{cell.id}")
         tags = cell.metadata.setdefault("tags", [])
-        setup = sentence("folded.setup")
-        for tag, part, label in (("reveal", "output", fold_label(cell)), ("setup", "input", setup)):
+        outputs = str(cell.get("outputs"))
+        kind = "picture" if "<img" in outputs else "table" if "<table" in outputs else "other"
+        for tag, part, label in (("reveal", "output", kind), ("setup", "input", "setup")):
             if tag in tags:
                 tags.append(f"hide-{part}")
-                cell.metadata.mystnb = {"code_prompt_show": label, "code_prompt_hide": label}
+                prompt = sentence(f"folded.{label}")
+                cell.metadata.mystnb = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
         if call := call_of(cell):
             # In a row of such cells, only the last has the sentence.
             last = call_of(after) != call
@@ -35,14 +37,7 @@ def fold_cells(notebook):
             blank = rf"(?m)^{unfilled[1]}\("
 
 
-def fold_label(cell):
-    """Return the label of a folded output, which says what is inside."""
-    outputs = str(cell.get("outputs"))
-    kind = "picture" if "<img" in outputs else "table" if "<table" in outputs else "other"
-    return sentence(f"folded.{kind}")
-
-
 def call_of(cell):
     """Return the name of the call in a cell that works only in a notebook, or ""."""
-    call = question_call(cell.source) if cell and cell.cell_type == "code" else None
+    call = cell and find_call(cell)
     return call.call if call and call.call in CALLS else ""

@@ -26,8 +26,14 @@ from rooflab import palette
 from tools.sentences import sentence
 from tools.slides.chromium import FLAGS, PAGE_TIMEOUT, NoBrowserError, find_chromium
 from tools.slides.decks import LOOKING_SECONDS, DeckError, slides_of
-from tools.slides.talks import read_talk
-from tools.slides.web_assets import BUILD, mathjax_script, npm_text, run_for_page, widget_scripts
+from tools.slides.talks import read_talk_file
+from tools.slides.web_assets import (
+    BUILD,
+    mathjax_script,
+    read_npm_file,
+    run_for_page,
+    widget_scripts,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 DECK_FOLDER = Path(__file__).with_name("deck")
@@ -94,13 +100,6 @@ def make_decks(sources, lectures):
     }
 
 
-def read_talk_file(path):
-    try:
-        return read_talk(path.name, path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError:
-        raise DeckError(f"{path}: save it as UTF-8") from None
-
-
 def read_notebook(path):
     try:
         notebook = nbformat.read(path, as_version=4)
@@ -152,9 +151,12 @@ def write_deck(deck, target):
     """Write a deck as one HTML file and return its path."""
     template = (DECK_FOLDER / "index.html.j2").read_text(encoding="utf-8")
     exporter = SlidesExporter(raw_template=template, exclude_anchor_links=True)
-    styles = [npm_text(*REVEAL, f"dist/{name}.css") for name in ("reveal", "theme/white")]
+    names = ("reveal.css", "theme/white.css", "reveal.js", "plugin/notes.js")
+    reveal = {name: read_npm_file(*REVEAL, f"dist/{name}").decode() for name in names}
     drawing = quote(palette.fill_colours((DECK_FOLDER / "title.svg").read_text(encoding="utf-8")))
-    styles += [
+    styles = [
+        reveal["reveal.css"],
+        reveal["theme/white.css"],
         palette.css_rules(palette.JUPYTER_DARK),
         f':root {{ --roof-drawing: url("data:image/svg+xml,{drawing}"); }}',
         (DECK_FOLDER / "deck.css").read_text(encoding="utf-8"),
@@ -163,8 +165,7 @@ def write_deck(deck, target):
         "styles": styles,
         "scripts": [
             # reveal.js must come before require.js, or it registers with that loader.
-            npm_text(*REVEAL, "dist/reveal.js"), npm_text(*REVEAL, "dist/plugin/notes.js"),
-            mathjax_script(), widget_scripts(),
+            reveal["reveal.js"], reveal["plugin/notes.js"], mathjax_script(), widget_scripts(),
         ],
         "words": {key: sentence(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
         "start": (DECK_FOLDER / "deck.js").read_text(encoding="utf-8"),

@@ -17,9 +17,9 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 
 from roofcheck import find_question
-from roofcheck.cells import question_call
 from roofcheck.showing.deck_answer import deck_answer
 from roofkit._html import subscript_times
+from tools.notebooks.myst_cells import find_call
 from tools.sentences import sentence
 
 SLIDE_STARTS = ("slide", "subslide")
@@ -143,7 +143,7 @@ def _output_types(cell):
 
 def _asked_question(cell, *calls):
     """Return the id of the question that one of these calls asks in the cell, or ""."""
-    call = question_call(cell.source) if cell.cell_type == "code" else None
+    call = find_call(cell)
     return call.question if call and call.call in calls else ""
 
 
@@ -167,9 +167,6 @@ def _keep_quantities_whole(source):
 
 def _unfold_details(source):
     """Unfold text for the script: its summary becomes a heading."""
-    unfolded = re.sub(
-        r"<details><summary>(.*?)</summary>",
-        lambda found: sentence("deck.folded", summary=found[1]),
-        source,
-    )
+    heading = sentence("deck.folded", summary=r"\1")
+    unfolded = re.sub(r"<details><summary>(.*?)</summary>", heading, source)
     return unfolded.replace("</details>", "").strip()

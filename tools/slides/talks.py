@@ -1,25 +1,12 @@
 """Read a talk, which shows slides from lectures and new slides in a fixed time.
 
-A talk is a TOML file:
-
-    title = "Why is my model slow?"
-    minutes = 15
-
-    [[slide]]
-    id = "l01-title"         # the first cell of the slide
-
-    [[slide]]
-    before = "What you say first."
-    id = "l01-three"
-    instead.l01-kitchen = "What you say instead of this cell's notes; nothing if empty."
-
-    [[slide]]
-    text = '## A slide of your own, in Markdown'
+A talk is a TOML file; PRESENTING.md explains how to write one.
 """
 
 import difflib
 import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from nbformat.v4 import new_markdown_cell
 
@@ -95,6 +82,14 @@ class Talk:
             f"speak, {needed - spoken:.0f} for the audience to look and think, and "
             f"{self.minutes - needed:.0f} left for questions"
         )
+
+
+def read_talk_file(path: Path) -> Talk:
+    """Read a talk from its file."""
+    try:
+        return read_talk(path.name, path.read_text(encoding="utf-8-sig"))
+    except UnicodeDecodeError:
+        raise DeckError(f"{path}: save it as UTF-8") from None
 
 
 def read_talk(name: str, text: str) -> Talk:

@@ -8,8 +8,7 @@ from pathlib import Path
 import anywidget
 import nbformat
 
-from tools.notebooks.kept_runs import MATPLOTLIBRC, run_once
-from tools.notebooks.kernel import private_client
+from tools.notebooks.kept_runs import run_notebook, run_once
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
@@ -18,19 +17,10 @@ BUILD = ROOT / "build"
 def run_for_page(path):
     """Return a notebook with outputs, widgets and SVGs. One saved with widgets does not run."""
     notebook = nbformat.read(path, as_version=4)
-    lecture = path.resolve().parent == ROOT / "course/en"
-
-    def execute():
-        with private_client(notebook) as (client, own):
-            if lecture:  # puts an Output widget's contents into the cell
-                client.widget_registry = {}
-            pictures = {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
-            client.execute(env=own | pictures, cwd=str(path.parent), cleanup_kc=True)
-
-    if lecture:
-        run_once(notebook, path.resolve(), execute)
+    if path.resolve().parent == ROOT / "course/en":
+        run_once(notebook, path.resolve(), lambda: run_notebook(notebook, path.parent, True))
     elif "widgets" not in notebook.metadata:
-        execute()
+        run_notebook(notebook, path.parent, for_web=True, is_lecture=False)
     return notebook
 
 
@@ -38,23 +28,18 @@ def widget_scripts():
     """Return require.js, the widget manager, and anywidget under the name the manager expects."""
     module = Path(anywidget.__file__).with_name("nbextension") / "index.js"
     script = module.read_text(encoding="utf-8").replace("\ndefine(", '\ndefine("anywidget", ')
-    manager = npm_text("@jupyter-widgets/html-manager", "1.0.15", "dist/embed-amd.js")
-    return "\n".join([npm_text("requirejs", "2.3.8", "require.js"), manager, script])
+    manager = read_npm_file("@jupyter-widgets/html-manager", "1.0.15", "dist/embed-amd.js").decode()
+    return "\n".join([read_npm_file("requirejs", "2.3.8", "require.js").decode(), manager, script])
 
 
 def mathjax_script():
     glue = Path(__file__).with_name("deck") / "mathjax.js"
-    library = npm_text("mathjax", "3.2.2", "es5/tex-svg.js")
+    library = read_npm_file("mathjax", "3.2.2", "es5/tex-svg.js").decode()
     return glue.read_text(encoding="utf-8").replace("/* MathJax 3 */", library)
 
 
-def npm_text(package, version, file):
-    """Return a text file of an npm package, fetched once."""
-    return npm_bytes(package, version, file).decode()
-
-
-def npm_bytes(package, version, file):
-    """Return a binary file of an npm package, fetched once."""
+def read_npm_file(package, version, file):
+    """Return the bytes of a file of an npm package, fetched once."""
     archive = BUILD / "npm" / f"{package.lstrip('@').replace('/', '-')}-{version}.tgz"
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)
