@@ -12,7 +12,7 @@ from pathlib import Path
 from tools.kit.build import write_model_answers
 from tools.kit.start import make_parser, open_lab, trust_notebooks, use_jupyter_settings
 from tools.sentences import sentence
-from tools.site.downloads import deck_titles
+from tools.site.downloads import find_deck_titles
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -67,7 +67,7 @@ def list_built_pages(built):
     items = [(sentence("menu.pages"), "index.html")] if (site / "index.html").exists() else []
     items += [
         (sentence("menu.deck", title=title), deck.name)
-        for deck, title in deck_titles(slides).items()
+        for deck, title in find_deck_titles(slides).items()
     ]
     # The menu opens addresses, since JupyterLab blocks scripts in pages that it opens as files.
     return [{"text": text, "url": f"static/{name}"} for text, name in items]

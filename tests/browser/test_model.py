@@ -9,7 +9,7 @@ from driver import open_picture, run_cell, screenshot, until
 import roofkit as rk
 from rooflab import explore
 from rooflab.plot import engineering
-from tools.site.build import explorer_html
+from tools.site.build import render_explorer
 
 pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
 
@@ -100,7 +100,7 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory):
     """A page with only the picture, without Jupyter or a kernel."""
-    body = explorer_html()
+    body = render_explorer()
     path = tmp_path_factory.mktemp("alone") / "model.html"
     scale = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<head><meta charset="utf-8">{scale}<title>A model</title></head>'

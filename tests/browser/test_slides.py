@@ -103,7 +103,7 @@ def opening(context, built):
 
 def shown(path):
     """Return the slides of a lecture."""
-    return decks.slides_of(nbformat.read(path, as_version=4))
+    return decks.split_slides(nbformat.read(path, as_version=4))
 
 
 def live_slides(name):
@@ -112,7 +112,7 @@ def live_slides(name):
         slide.id
         for slide in shown(ROOT / f"course/en/{name}.ipynb")
         if any(
-            re.search(r"^explore\.", cell.source, re.M) and decks.slide_type(cell) != "skip"
+            re.search(r"^explore\.", cell.source, re.M) and decks.get_slide_type(cell) != "skip"
             for cell in slide.cells
         )
     ]

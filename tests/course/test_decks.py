@@ -52,7 +52,7 @@ LECTURE = [
 
 @pytest.fixture
 def both():
-    return decks.slides_of(new_notebook(cells=deepcopy(LECTURE)))
+    return decks.split_slides(new_notebook(cells=deepcopy(LECTURE)))
 
 
 def staged(slide):
@@ -126,8 +126,8 @@ def test_a_live_picture_is_given_time(both):
 
 def test_a_talk_is_paced_over_its_minutes(both):
     lecture = new_notebook(cells=LECTURE)
-    deck = slides.talk_deck(read_talk("t.toml", TALK), both, [lecture])
-    opening = [cell for cell in deck.cells if decks.slide_type(cell) == "slide"]
+    deck = slides.make_talk_deck(read_talk("t.toml", TALK), both, [lecture])
+    opening = [cell for cell in deck.cells if decks.get_slide_type(cell) == "slide"]
     assert [cell.id for cell in opening] == ["title", "t-open", "t-math"]
     # What the counted pace leaves of the minutes is for questions, at the end.
     seconds = [cell.metadata.timing for cell in opening]
@@ -183,7 +183,7 @@ def test_the_talks_of_the_course_can_be_given():
     lectures = [
         nbformat.read(path, as_version=4) for path in sorted(ROOT.glob("course/en/*.ipynb"))
     ]
-    everything = [slide for lecture in lectures for slide in decks.slides_of(lecture)]
+    everything = [slide for lecture in lectures for slide in decks.split_slides(lecture)]
     talks = sorted(ROOT.glob("course/talk*.toml"))
     assert len(talks) >= 3
     for path in talks:
@@ -247,7 +247,7 @@ def test_a_slide_of_a_talks_own_is_markdown_and_is_spoken_before(both):
     assert end.cells[0].source == own
     assert (end.script, more.script) == ("In the end:", "")
     assert end.seconds == decks.LOOKING_SECONDS + 60 * (3 + 6) / decks.WORDS_A_MINUTE
-    deck = slides.talk_deck(talk, both, [new_notebook(cells=LECTURE)])
+    deck = slides.make_talk_deck(talk, both, [new_notebook(cells=LECTURE)])
     assert [cell.id for cell in deck.cells[-3:]] == ["own-1", "own-1-script", "own-2"]
     assert deck.cells[-1].metadata.slideshow.slide_type == "slide"
 

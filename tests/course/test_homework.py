@@ -10,7 +10,7 @@ import pytest
 from roofcheck.course import Course
 from tools import lab
 from tools.site import build as site_build
-from tools.site.links import relink_to_site, site_pages
+from tools.site.links import map_files_to_pages, relink_to_site
 
 ROOT = Path(__file__).resolve().parents[2]
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
@@ -62,14 +62,14 @@ def test_the_site_turns_links_to_notebooks_into_links_to_its_pages():
     # Its start page quotes the first lines of each problem set.
     back = f"[1]({os.path.relpath(lecture, problems.parent)})"
     assert relink_to_site(back, problems) == f"[1](lectures/{lecture.name})"
-    told = site_build.title_and_summary(problems)["text"]
+    told = site_build.read_title_and_summary(problems)["text"]
     assert f"(lectures/{lecture.name})" in told
     assert "../" not in told
 
 
 @pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
 def test_no_page_of_the_site_keeps_a_link_that_leads_nowhere(path):
-    page = Path(site_pages()[path.relative_to(ROOT).as_posix()])
+    page = Path(map_files_to_pages()[path.relative_to(ROOT).as_posix()])
     source = "\n\n".join(cell.source for cell in cells(path) if cell.cell_type == "markdown")
     for _, target in LINK.findall(relink_to_site(source, path, page)):
-        assert os.path.normpath(page.parent / target) in site_pages().values(), target
+        assert os.path.normpath(page.parent / target) in map_files_to_pages().values(), target

@@ -93,13 +93,13 @@ def test_slide_type_follows_from_the_cell(write):
 
 
 def probed(name, source, points):
-    return inline.probe_cells(mystcells.read_lecture(name, source, points))
+    return inline.make_probe_cells(mystcells.read_lecture(name, source, points))
 
 
 @pytest.mark.parametrize(
     ("kind", "read", "points"),
     [
-        ("lecture", mystcells.read_lecture, notebooks.question_points),
+        ("lecture", mystcells.read_lecture, notebooks.find_question_points),
         ("problem-set", mystcells.read_problem_set, points),
         ("prose", probed, points),
     ],
@@ -115,7 +115,7 @@ def test_a_question_that_takes_a_slip_for_right_stops_the_build(monkeypatch):
     ridge = find_question("ps1.ridge")
     monkeypatch.setitem(load_questions(), "ps1.ridge", dataclasses.replace(ridge, rtol=0.01))
     with pytest.raises(ValueError, match="the slip 'A100 40GB' lies within the tolerance"):
-        notebooks.question_points("ps1.ridge")
+        notebooks.find_question_points("ps1.ridge")
 
 
 # Building
@@ -199,8 +199,8 @@ def test_prose_reads_no_name_that_a_later_cell_binds_again(prose, first, second,
     for order in (["a", "prose", "b"], ["prose", "a", "b"]):
         message = f": `{name}` is bound in cell a and again in cell b; rename one of them"
         with pytest.raises(mystcells.BuildError, match=re.escape(message)):
-            inline.probe_cells(of_cells({cell: cells[cell] for cell in order}))
-    assert inline.probe_cells(of_cells({cell: cells[cell] for cell in ["a", "b", "prose"]}))
+            inline.make_probe_cells(of_cells({cell: cells[cell] for cell in order}))
+    assert inline.make_probe_cells(of_cells({cell: cells[cell] for cell in ["a", "b", "prose"]}))
 
 
 def test_functions_and_comprehensions_bind_names_of_their_own():
@@ -211,7 +211,7 @@ def test_functions_and_comprehensions_bind_names_of_their_own():
         "c": code("def g(x):\n    n = x\n    return n"),
         "d": code("%matplotlib inline"),
     }
-    assert inline.probe_cells(of_cells(cells))
+    assert inline.make_probe_cells(of_cells(cells))
 
 
 def of_cells(cells):
@@ -235,7 +235,7 @@ def test_lectures_and_problem_sets_say_what_their_texts_give(built):
 
 def test_numbers_are_written_with_their_ranges():
     written = [
-        problem_sets.number_ranges(each) for each in ([3], [1, 2], [1, 3, 4, 5, 7, 8], [7, 8, 9])
+        problem_sets.write_ranges(each) for each in ([3], [1, 2], [1, 3, 4, 5, 7, 8], [7, 8, 9])
     ]
     assert written == ["3", "1 and 2", "1, 3 to 5, 7 and 8", "7 to 9"]
 

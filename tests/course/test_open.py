@@ -15,17 +15,17 @@ import pytest
 
 from roofgrade.restore.restored_notebook import restore_notebook
 from tools.site import standalone as alone
-from tools.site.links import released_notebooks
+from tools.site.links import find_released_notebooks
 
 ROOT = Path(__file__).resolve().parents[2]
-LECTURES, SETS = released_notebooks()
+LECTURES, SETS = find_released_notebooks()
 SITE = "https://example.org/roofline"
 WHEELS = ["roofkit-0.1.0-py3-none-any.whl", "roofcheck-0.1.0-py3-none-any.whl"]
 MISSING = "nowhere_to_be_found-1.0-py3-none-any.whl"
 
 
 def started(site, wheels):
-    exec(alone.install_cell(site, wheels), {})
+    exec(alone.write_install_cell(site, wheels), {})
 
 
 def links(notebook):
@@ -38,7 +38,7 @@ def test_a_downloaded_notebook_is_the_courses_but_for_its_first_cell_and_its_lin
     there = nbformat.read(path, as_version=4)
     outside = [link for link in links(there) if link.startswith("http")]
     for site in (SITE, ""):
-        taken = nbformat.reads(alone.standalone_notebook(path, site, WHEELS), as_version=4)
+        taken = nbformat.reads(alone.prepare_download(path, site, WHEELS), as_version=4)
         nbformat.validate(taken)
         first, *rest = taken.cells
         assert first.cell_type == "code"
@@ -59,7 +59,8 @@ def test_a_downloaded_notebook_is_the_courses_but_for_its_first_cell_and_its_lin
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
 def test_a_downloaded_set_is_graded_as_the_one_of_the_kit(path):
     mended = restore_notebook(
-        alone.standalone_notebook(path, SITE, WHEELS).encode(), nbformat.read(path, as_version=4)
+        alone.prepare_download(path, SITE, WHEELS).encode(),
+        nbformat.read(path, as_version=4),
     )
     assert (mended.lost_answers, mended.remarks, mended.edited_checks) == ((), (), {})
 
@@ -103,7 +104,7 @@ def elsewhere(environment, kit):
 def ran(environment, path, folder, site=""):
     """Whether a notebook as the site offers it installs packages in a folder, and its errors."""
     place = folder / path.name
-    place.write_text(alone.standalone_notebook(path, site, WHEELS), encoding="utf-8")
+    place.write_text(alone.prepare_download(path, site, WHEELS), encoding="utf-8")
     convert = ["jupyter", "nbconvert", "--to", "notebook", "--execute", "--inplace"]
     done = environment.run(*convert, "--allow-errors", str(place), cwd=folder)
     assert done.returncode == 0, done.stderr

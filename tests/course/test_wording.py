@@ -29,7 +29,7 @@ def test_the_menu_of_the_course(tmp_path):
 
 
 def test_the_answer_on_a_slide():
-    assert re.fullmatch(r"«\*\*.*»", decks._answer_text("l02.ridge"))
+    assert re.fullmatch(r"«\*\*.*»", decks._write_answer("l02.ridge"))
 
 
 def test_what_a_page_says_for_a_notebook():
@@ -48,7 +48,7 @@ def test_what_a_page_says_for_a_notebook():
 
 
 def test_the_chips_and_the_decks_of_the_site(tmp_path):
-    for chip in chip_tables.chip_table():
+    for chip in chip_tables.build_chip_table():
         assert all(name.startswith("«") for name, *_ in chip["rows"])
     (tmp_path / "one.html").write_text("<title>One</title>")
     (tmp_path / "one.pdf").write_bytes(b"")

@@ -93,7 +93,7 @@ def test_own_answers_count_and_those_of_others_do_not(course):
 )
 def test_the_solution_of_every_set_is_right_with_own_figures(path):
     source = path.read_text(encoding="utf-8")
-    text = read_problem_set(path.name, source, notebooks.question_points)
+    text = read_problem_set(path.name, source, notebooks.find_question_points)
     fill_in_set(text, ROOT)
     changed, names = give_own_figures(text), {}
     assert f"{path.name[:3]}.mine" in changed

@@ -32,7 +32,7 @@ from tools.notebooks import inline_values as inline
 from tools.notebooks.kept_runs import run_notebook, run_once
 from tools.notebooks.myst_cells import BuildError, Text, find_call, read_lecture, read_problem_set
 from tools.notebooks.own_figures import give_own_figures
-from tools.notebooks.problem_sets import fill_in_set, homework_sentence, read_sets
+from tools.notebooks.problem_sets import fill_in_set, read_sets, write_homework_sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
@@ -50,7 +50,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
     problems = []
     try:
         texts = find_texts(root, args.texts)
-        for text, notebooks in build_texts(root, texts, points or question_points, args.check):
+        for text, notebooks in build_texts(root, texts, points or find_question_points, args.check):
             if isinstance(notebooks, BuildError):
                 # An error in a problem set stops every lecture that names its questions.
                 problems += {str(notebooks)} - {*problems}
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
                     state = "written" if write_if_changed(root / target, content) else "unchanged"
                 print(f"{target}: {state}", flush=True)
         if args.check and not args.texts:
-            built = {root / target for text in texts for target in built_paths(text)}
+            built = {root / target for text in texts for target in list_built_paths(text)}
             unknown = {path for folder in FOLDERS for path in root.glob(folder)} - built
             problems += [
                 f"{path.relative_to(root).as_posix()}: no text builds this notebook; delete it"
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
     return 1 if problems else 0
 
 
-def question_points(name: str) -> float:
+def find_question_points(name: str) -> float:
     """Return the points of a question. Raises ValueError if it accepts a slip as right."""
     from roofcheck import find_question
 
@@ -101,7 +101,7 @@ def find_texts(root: Path, paths: list[Path]) -> list[str]:
     names = [text.relative_to(root).as_posix() for text in texts]
     owners: dict[str, str] = {}
     for name in names:
-        for target in built_paths(name):
+        for target in list_built_paths(name):
             if owners.setdefault(target, name) != name:
                 raise BuildError(
                     f"{name}: builds {target}, but so does {owners[target]}; rename one"
@@ -109,7 +109,7 @@ def find_texts(root: Path, paths: list[Path]) -> list[str]:
     return names
 
 
-def built_paths(text: str) -> list[str]:
+def list_built_paths(text: str) -> list[str]:
     """Return the notebooks built from a text, as paths from the root."""
     stem = Path(text).stem
     if text.startswith("course/"):
@@ -128,30 +128,30 @@ def build_texts(
     """
     sets = functools.cache(lambda: read_sets(root))
 
-    def attempt(text: str) -> tuple[str, dict[str, str] | BuildError]:
+    def build_text(text: str) -> tuple[str, dict[str, str] | BuildError]:
         try:
             source = (root / text).read_text(encoding="utf-8")
             if text.startswith("course/"):
                 if HOMEWORK in source:
-                    homework = homework_sentence(int(Path(text).name[:2]), sets(), "../..")
+                    homework = write_homework_sentence(int(Path(text).name[:2]), sets(), "../..")
                     source = source.replace(HOMEWORK, homework)
                 lecture = read_lecture(text, source, points)
-                contents = [build_lecture(lecture, root / built_paths(text)[0], keep_run)]
+                contents = [build_lecture(lecture, root / list_built_paths(text)[0], keep_run)]
             else:
                 problems = read_problem_set(text, source, points)
                 fill_in_set(problems, root)
-                if Path(built_paths(text)[0]).stem in Course(root).term.own_figures:
+                if Path(list_built_paths(text)[0]).stem in Course(root).term.own_figures:
                     print(f"{text}: own figures in {', '.join(give_own_figures(problems))}")
                 contents = build_problem_set(problems, root)
-            return text, dict(zip(built_paths(text), contents, strict=True))
+            return text, dict(zip(list_built_paths(text), contents, strict=True))
         except BuildError as error:
             return text, error
 
     lectures = [text for text in texts if text.startswith("course/")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        yield from pool.map(attempt, lectures)
+        yield from pool.map(build_text, lectures)
     # nbgrader changes the working directory of the process, so sets are built one at a time.
-    yield from map(attempt, [text for text in texts if text not in lectures])
+    yield from map(build_text, [text for text in texts if text not in lectures])
 
 
 def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
@@ -162,7 +162,7 @@ def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
     """
     notebook = text.notebook
     metadata = notebook.metadata.copy()
-    cells, probes = notebook.cells, inline.probe_cells(text)
+    cells, probes = notebook.cells, inline.make_probe_cells(text)
     notebook.cells = cells + probes
     if keep_run:
         run_once(notebook, path, lambda: run_lecture(text, path.parent, for_web=True))
@@ -252,7 +252,7 @@ def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
     from traitlets.config import PyFileConfigLoader
 
     source = format_notebook(text)
-    source_path, release_path = built_paths(text.name)
+    source_path, release_path = list_built_paths(text.name)
     with tempfile.TemporaryDirectory() as course:
         write_if_changed(Path(course, source_path), source)
         config = PyFileConfigLoader("nbgrader_config.py", path=str(root)).load_config()

@@ -20,7 +20,7 @@ import nbformat
 from roofcheck.home.times import format_length
 from roofgrade.pages.lesson_finder import LessonFinder
 from tools.notebooks.myst_cells import find_call
-from tools.notebooks.problem_sets import homework_sentence, number_ranges, read_sets
+from tools.notebooks.problem_sets import read_sets, write_homework_sentence, write_ranges
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = "course/en/index.json"
@@ -38,12 +38,12 @@ def main(argv=None, root=ROOT):
     check = parser.parse_args(argv).check
     sets = read_sets(root)
     index = describe_course(root, sets)
-    lectures = [_lecture_row(lecture, sets) for lecture in index["lectures"]]
+    lectures = [_write_lecture_row(lecture, sets) for lecture in index["lectures"]]
     texts = {
         INDEX: json.dumps(index, indent=1, ensure_ascii=False) + "\n",
         "course/README.md": _replace_table(root / "course/README.md", LECTURES_PAGE, lectures),
         "exercises/README.md": _replace_table(
-            root / "exercises/README.md", SETS_PAGE, map(_set_row, sets)
+            root / "exercises/README.md", SETS_PAGE, map(_write_set_row, sets)
         ),
     }
     stale = [
@@ -87,15 +87,15 @@ def _replace_table(path, head, rows):
     return TABLE_MARKS.sub(lambda _: table, text)
 
 
-def _lecture_row(lecture, sets):
+def _write_lecture_row(lecture, sets):
     link = f"[{lecture['number']}. {lecture['title']}]({lecture['file'].removeprefix('course/')})"
     question = lecture["about"].rpartition("?")[0] + "?"
-    return link, question, homework_sentence(lecture["number"], sets, "..")
+    return link, question, write_homework_sentence(lecture["number"], sets, "..")
 
 
-def _set_row(row):
+def _write_set_row(row):
     link = f"[{row.id}]({row.file.removeprefix('exercises/')})"
-    lectures = number_ranges([int(name.removeprefix("l")) for name in row.lectures])
+    lectures = write_ranges([int(name.removeprefix("l")) for name in row.lectures])
     return link, lectures, row.title, len(row.questions), row.points, format_length(row.minutes)
 
 
@@ -113,7 +113,7 @@ def _describe_lecture(path, root):
         "minutes": _estimate_minutes(cells, calls),
         "asks": list(dict.fromkeys(call.question for call in calls if call.call == "check")),
         "guesses": list(dict.fromkeys(call.question for call in calls if call.call == "predict")),
-        "headings": _heading_of_cells(cells, name),
+        "headings": _find_headings(cells, name),
     }
 
 
@@ -126,7 +126,7 @@ def _estimate_minutes(cells, calls):
     return MINUTES_STEP * round(minutes / MINUTES_STEP)
 
 
-def _heading_of_cells(cells, name):
+def _find_headings(cells, name):
     """Return the lecture and the heading above each cell, by the cell's id."""
     places, heading = {}, ""
     for cell in cells:

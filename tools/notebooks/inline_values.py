@@ -29,7 +29,7 @@ def derived(question):
 """
 
 
-def probe_cells(text: Text) -> list[NotebookNode]:
+def make_probe_cells(text: Text) -> list[NotebookNode]:
     """Return code cells to run after the lecture: one with `SETUP_CODE`, and one per expression.
 
     The id of a probe is no valid cell id. It tells in an error where the expression is.
@@ -39,22 +39,22 @@ def probe_cells(text: Text) -> list[NotebookNode]:
         # A cell with IPython syntax binds nothing here.
         with contextlib.suppress(*PARSE_ERRORS):
             if cell.cell_type == "code":
-                bindings.append((place, cell.id, _bound_names(ast.parse(cell.source))))
+                bindings.append((place, cell.id, _find_bound_names(ast.parse(cell.source))))
     for place, cell in enumerate(text.notebook.cells):
         if cell.cell_type != "markdown":
             continue
         for match in EVAL_ROLE.finditer(cell.source):
-            line = _line_number(cell, match.start())
+            line = _find_line_number(cell, match.start())
             code = f"f'''{{ {match[2].strip()}}}'''"
             probe = new_code_cell(code)
             probe.id = f"{cell.id}: {match[0]}"
             text.lines.setdefault(probe.id, text.lines[cell.id] + line - 1)
-            if reason := _why_unreadable(code) or _why_ambiguous(code, place, bindings):
+            if reason := _explain_unreadable(code) or _explain_ambiguous(code, place, bindings):
                 raise text.error(probe, reason)
             probes.append(probe)
         rest = EVAL_ROLE.sub(lambda match: " " * len(match[0]), cell.source)
         if "{eval}" in rest:
-            line = _line_number(cell, rest.index("{eval}"))
+            line = _find_line_number(cell, rest.index("{eval}"))
             raise text.error(cell, "write {eval}`expression` or {eval}`expression:format`", line)
     setup = new_code_cell(SETUP_CODE)
     text.lines[setup.id] = 1
@@ -68,16 +68,16 @@ def fill_in_values(text: Text, probes: list[NotebookNode]) -> None:
         for probe in probes[1:]
     )
     values = (ast.literal_eval(output.data["text/plain"]) for output in results)
-    for cell in _prose_cells(text):
+    for cell in _list_prose_cells(text):
         cell.source = EVAL_ROLE.sub(lambda role: _indent_value(role, next(values)), cell.source)
 
 
 def fill_in_facts(text: Text, facts: dict[str, str]) -> None:
     """Replace the names of facts in the prose of a problem set, which is not run."""
-    for cell in _prose_cells(text):
+    for cell in _list_prose_cells(text):
         cell.source = EVAL_ROLE.sub(lambda role: facts.get(role[2], role[0]), cell.source)
         if "{eval}" in cell.source:
-            line = _line_number(cell, cell.source.index("{eval}"))
+            line = _find_line_number(cell, cell.source.index("{eval}"))
             reason = "a problem set is not run: write a figure, or a name listed in problem_sets.py"
             raise text.error(cell, reason, line)
 
@@ -99,16 +99,16 @@ def _indent_value(role: re.Match, value: str) -> str:
     return write_powers_of_ten(value).replace("\n", f"\n{margin}")
 
 
-def _prose_cells(text: Text) -> Iterator[NotebookNode]:
+def _list_prose_cells(text: Text) -> Iterator[NotebookNode]:
     return (cell for cell in text.notebook.cells if cell.cell_type == "markdown")
 
 
-def _line_number(cell: NotebookNode, place: int) -> int:
+def _find_line_number(cell: NotebookNode, place: int) -> int:
     """Return the line of a position in a cell, counted from its first line that is not blank."""
     return cell.source[:place].lstrip("\n").count("\n") + 1
 
 
-def _why_unreadable(code: str) -> str | None:
+def _explain_unreadable(code: str) -> str | None:
     """Return an error if the f-string is not one expression with a format."""
     try:
         parts = ast.parse(code, mode="eval").body.values
@@ -119,9 +119,9 @@ def _why_unreadable(code: str) -> str | None:
     return None
 
 
-def _why_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) -> str | None:
+def _explain_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) -> str | None:
     """Return an error if the code reads a name that several cells bind, one of them below."""
-    for name in sorted(_free_names(ast.parse(code))):
+    for name in sorted(_find_free_names(ast.parse(code))):
         binders = [(index, cell_id) for index, cell_id, names in bindings if name in names]
         if len(binders) > 1 and binders[-1][0] > place:
             *_, (_, first), (_, last) = binders
@@ -129,7 +129,7 @@ def _why_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) 
     return None
 
 
-def _bound_names(node: ast.AST) -> set[str]:
+def _find_bound_names(node: ast.AST) -> set[str]:
     """Collect the names that code binds at its top level."""
     match node:
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
@@ -140,10 +140,10 @@ def _bound_names(node: ast.AST) -> set[str]:
             return {name}
         case ast.alias(name=name, asname=alias):
             return {alias or name.partition(".")[0]}
-    return set().union(*map(_bound_names, ast.iter_child_nodes(node)))
+    return set().union(*map(_find_bound_names, ast.iter_child_nodes(node)))
 
 
-def _free_names(tree: ast.AST) -> set[str]:
+def _find_free_names(tree: ast.AST) -> set[str]:
     """Collect the names that an expression reads and does not bind itself."""
     nodes = list(ast.walk(tree))
     own = {

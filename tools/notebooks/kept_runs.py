@@ -107,7 +107,7 @@ def _hash_surroundings(directory: Path) -> str:
         str(directory),
         sys.version,
         platform.platform(),
-        _installed_versions(),
+        _list_installed_versions(),
         [os.environ.get(name) for name in VARIABLES],
         [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
     ]
@@ -115,6 +115,6 @@ def _hash_surroundings(directory: Path) -> str:
 
 
 @functools.cache
-def _installed_versions() -> list[str]:
+def _list_installed_versions() -> list[str]:
     distributions = importlib.metadata.distributions()
     return sorted({f"{package.name}=={package.version}" for package in distributions})

@@ -57,8 +57,8 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
     for cell, options in text.cells("slide"):
         for call in question_calls(cell.source) if cell.cell_type == "code" else ():
             if call.question:
-                _points_of(text, cell, call.question, points)
-        slide_type = options.get("slide", _slide_type(cell))
+                _find_points(text, cell, call.question, points)
+        slide_type = options.get("slide", _choose_slide_type(cell))
         if slide_type not in SLIDE_TYPES:
             known = ", ".join(SLIDE_TYPES)
             raise text.error(cell, f"slide is {slide_type!r}; it must be one of {known}")
@@ -84,7 +84,7 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
                 raise text.error(cell, 'write check("question-id", ...) with the id as a string')
             case QuestionCall("check", question):
                 kind = {"grade": True, "locked": True, "solution": False}
-                kind["points"] = _points_of(text, cell, question, points)
+                kind["points"] = _find_points(text, cell, question, points)
             case None if cell.cell_type == "markdown" and (options or solution):
                 if not (solution and isinstance(options.get("points"), int | float)):
                     raise text.error(
@@ -155,7 +155,7 @@ def _parse_text(name: str, source: str) -> Text:
     return Text(name, notebook, first_lines)
 
 
-def _slide_type(cell: NotebookNode) -> str:
+def _choose_slide_type(cell: NotebookNode) -> str:
     if cell.cell_type == "code":
         call = find_whole_cell_call(cell)
         if call and call.call in ("check", "predict"):
@@ -180,7 +180,7 @@ def find_whole_cell_call(cell: NotebookNode) -> QuestionCall | None:
     return call if call and call.is_whole_cell else None
 
 
-def _points_of(
+def _find_points(
     text: Text, cell: NotebookNode, question: str, points: Callable[[str], float]
 ) -> float:
     try:

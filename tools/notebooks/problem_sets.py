@@ -96,7 +96,7 @@ def fill_in_set(text: Text, root: Path) -> None:
     inline.fill_in_facts(text, facts | numbers)
 
 
-def homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
+def write_homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
     """Name the questions that a lecture opens, with links; `folder` is the path to exercises."""
     parts = []
     for problem_set in sets:
@@ -104,11 +104,11 @@ def homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> 
         if numbers := [each.number for each in problem_set.questions if each.lecture == name]:
             key = "set.questions" if len(numbers) > 1 else "set.question"
             link = {"set": problem_set.number, "file": f"{folder}/{problem_set.file}"}
-            parts.append(sentence(key, numbers=number_ranges(numbers), **link))
+            parts.append(sentence(key, numbers=write_ranges(numbers), **link))
     return str(join_items(parts))
 
 
-def number_ranges(numbers: Sequence[int]) -> str:
+def write_ranges(numbers: Sequence[int]) -> str:
     """Write rising numbers with their ranges: "1, 3 to 5 and 7"."""
     words: list[str] = []
     # In a run of successive numbers, number minus index is constant.

@@ -25,12 +25,12 @@ from rooflab.palette import fill_colours
 from tools.notebooks.build import write_if_changed
 from tools.sentences import sentence
 from tools.site import downloads, folding
-from tools.site.chip_tables import chip_table
-from tools.site.links import DOCUMENTS, released_notebooks, relink_to_site, site_pages
+from tools.site.chip_tables import build_chip_table
+from tools.site.links import DOCUMENTS, find_released_notebooks, map_files_to_pages, relink_to_site
 from tools.site.readme_picture import draw_picture
-from tools.site.standalone import NEEDS, standalone_notebook
+from tools.site.standalone import NEEDS, prepare_download
 from tools.slides.talks import read_talk_file
-from tools.slides.web_assets import BUILD, mathjax_script, run_for_page, widget_scripts
+from tools.slides.web_assets import BUILD, read_mathjax, read_widgets, run_for_page
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -80,12 +80,12 @@ def write_files(work, files, kit, site):
         shutil.copytree(HERE / folder, work / folder)
     icon = work / "static/favicon.svg"
     icon.write_text(fill_colours(icon.read_text(encoding="utf-8")), encoding="utf-8")
-    for name, script in {"widgets.js": widget_scripts(), "mathjax.js": mathjax_script()}.items():
+    for name, script in {"widgets.js": read_widgets(), "mathjax.js": read_mathjax()}.items():
         (work / "static" / name).write_text(script, encoding="utf-8")
     wheels = unpack_wheels(kit, files / "wheels") if kit else []
-    lectures, problems = released_notebooks()
+    lectures, problems = find_released_notebooks()
     for path in (*lectures, *problems):
-        text = standalone_notebook(path, site, wheels) if kit else path.read_text(encoding="utf-8")
+        text = prepare_download(path, site, wheels) if kit else path.read_text(encoding="utf-8")
         write_if_changed(files / "notebooks" / path.name, text)
     shutil.copy(ROOT / "LICENSE", files / "LICENSE.txt")
     if kit:
@@ -105,15 +105,15 @@ def unpack_wheels(kit, into):
 
 def write_pages(pages, decks, kit, beside):
     """Write the pages that Sphinx reads. ``beside`` names files to download with a notebook."""
-    lectures, problems = released_notebooks()
+    lectures, problems = find_released_notebooks()
     data = {
-        "readme": sections_by_heading(ROOT / "README.md"),
-        **{Path(page).stem: text_with_site_links(ROOT / name) for name, page in DOCUMENTS.items()},
+        "readme": split_by_heading(ROOT / "README.md"),
+        **{Path(page).stem: read_with_site_links(ROOT / name) for name, page in DOCUMENTS.items()},
         "picture": draw_picture().alt,
-        "lectures": {path.stem: title_and_summary(path) for path in lectures},
-        "problems": {path.stem: title_and_summary(path) for path in problems},
-        "chips": chip_table(),
-        "explorer": explorer_html(),
+        "lectures": {path.stem: read_title_and_summary(path) for path in lectures},
+        "problems": {path.stem: read_title_and_summary(path) for path in problems},
+        "chips": build_chip_table(),
+        "explorer": render_explorer(),
         "left_out": list(explore.model().reasons_left_out.values()),
         "decks": decks,
         "talks": {path.stem: read_talk_file(path) for path in ROOT.glob("course/talk*.toml")},
@@ -128,17 +128,17 @@ def write_pages(pages, decks, kit, beside):
     with ThreadPoolExecutor(2) as pool:
         for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):
             folding.fold_cells(notebook)
-            page = page_of_notebook(notebook, path, "_lecture.md", data)
+            page = make_notebook_page(notebook, path, "_lecture.md", data)
             write_if_changed(pages / "lectures" / path.name, page)
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
         # A page needs no packages.
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
-        page = page_of_notebook(notebook, path, "_problems.md", data)
+        page = make_notebook_page(notebook, path, "_problems.md", data)
         write_if_changed(pages / "problems" / path.name, page)
 
 
-def explorer_html():
+def render_explorer():
     """Return the HTML of the live picture of a language model, which needs no Jupyter."""
     picture = explore.model().children[-1]
     values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
@@ -149,9 +149,9 @@ def explorer_html():
     )
 
 
-def page_of_notebook(notebook, path, template, data):
+def make_notebook_page(notebook, path, template, data):
     """Return the notebook as text, with the site's links and the template below its title."""
-    page = site_pages()[path.relative_to(ROOT).as_posix()]
+    page = map_files_to_pages()[path.relative_to(ROOT).as_posix()]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = relink_to_site(cell.source, path, page)
@@ -160,20 +160,20 @@ def page_of_notebook(notebook, path, template, data):
     return nbformat.writes(notebook)
 
 
-def title_and_summary(path):
+def read_title_and_summary(path):
     """Return a notebook's heading and the paragraph below it."""
     source = relink_to_site(nbformat.read(path, as_version=4).cells[0].source, path)
     heading, _, text = source.partition("\n\n")
     return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
 
 
-def text_with_site_links(path):
+def read_with_site_links(path):
     """Read a text of the repository, with the site's links."""
     # Doctests need the blank line at the end of a block, readers don't.
     return relink_to_site(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
 
 
-def sections_by_heading(path):
+def split_by_heading(path):
     """Split a text at its second-level headings; return each part by its heading."""
-    opening, *rest = re.split(r"^(?=## )", text_with_site_links(path), flags=re.M)
+    opening, *rest = re.split(r"^(?=## )", read_with_site_links(path), flags=re.M)
     return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}

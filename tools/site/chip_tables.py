@@ -7,18 +7,18 @@ from tools.sentences import sentence
 DTYPES = ("bf16", "fp16", "fp8", "fp4", "int8", "fp32")
 
 
-def chip_table():
+def build_chip_table():
     """Return each chip with its main figures as cells, and all figures with sources as rows."""
     table = []
     for chip, row in zip(rk.chips(), rk.chips().rows, strict=True):
         ridge = "–" if row["ridge"] is None else f"{row['ridge']:.1f}"
-        cells = [*main_figures(chip), ridge]
-        rows = [*all_figures(chip)]
+        cells = [*list_main_figures(chip), ridge]
+        rows = [*list_all_figures(chip)]
         table.append({"name": chip.name, "sku": chip.sku, "cells": cells, "rows": rows})
     return table
 
 
-def main_figures(chip):
+def list_main_figures(chip):
     """Yield dense peaks in TFLOP/s, memory in GB, and bandwidths of memory and links in GB/s."""
     links = chip.interconnect
     figures = [(chip.peaks.get(dtype), 1e12) for dtype in DTYPES]
@@ -29,7 +29,7 @@ def main_figures(chip):
         yield text if confirmed else sentence("chips.unconfirmed_mark", figure=text)
 
 
-def all_figures(chip):
+def list_all_figures(chip):
     """Yield the name, value, notes and source of every figure."""
     links, separator = chip.interconnect, sentence("chips.between_notes")
     figures = {sentence("chips.peak", dtype=dtype): value for dtype, value in chip.peaks.items()}

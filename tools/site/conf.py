@@ -71,7 +71,7 @@ def list_parameters(app, what, name, obj, options, lines):
 WIDGETS = "application/vnd.jupyter.widget"
 
 
-def name_parts(app, page, template, context, doctree):
+def correct_page(app, page, template, context, doctree):
     """Correct folds, captions, tables and scripts for screen readers and for the search."""
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
@@ -87,5 +87,5 @@ def name_parts(app, page, template, context, doctree):
 
 
 def setup(app):
-    app.connect("html-page-context", name_parts, priority=900)  # after the theme has its tree
+    app.connect("html-page-context", correct_page, priority=900)  # after the theme has its tree
     app.connect("autodoc-process-docstring", list_parameters)

@@ -8,7 +8,7 @@ import sys
 from tools.sentences import sentence
 
 
-def deck_titles(folder):
+def find_deck_titles(folder):
     """Return the title of each deck in a folder, by its path."""
     return {
         path: html.unescape(re.search("<title>(.*?)</title>", path.read_text("utf-8"), re.S)[1])
@@ -18,7 +18,7 @@ def deck_titles(folder):
 
 def copy_decks(slides, into):
     """Copy the decks; return the title of each, and its files by their labels for readers."""
-    titles = deck_titles(slides)
+    titles = find_deck_titles(slides)
     if not titles:
         print(f"The site has no decks, since {slides} has none; run make slides", file=sys.stderr)
         return {}

@@ -26,9 +26,9 @@ def fold_cells(notebook):
                 tags.append(f"hide-{part}")
                 prompt = sentence(f"folded.{label}")
                 cell.metadata.mystnb = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
-        if call := call_of(cell):
+        if call := find_notebook_call(cell):
             # In a row of such cells, only the last has the sentence.
-            last = call_of(after) != call
+            last = find_notebook_call(after) != call
             page = f'<p class="asked">{sentence(f"asked.{call}")}</p>' if last else ""
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": page})]
         elif re.search(blank, cell.source):
@@ -37,7 +37,7 @@ def fold_cells(notebook):
             blank = rf"(?m)^{unfilled[1]}\("
 
 
-def call_of(cell):
+def find_notebook_call(cell):
     """Return the name of the call in a cell that works only in a notebook, or ""."""
     call = cell and find_call(cell)
     return call.call if call and call.call in CALLS else ""

@@ -27,31 +27,31 @@ PLACES = DOCUMENTS | {
 LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
 
-def released_notebooks():
+def find_released_notebooks():
     """Return the lectures and the problem sets as students get them, in order."""
     lectures, problems = ROOT.glob("course/en/*.ipynb"), ROOT.glob("exercises/en/*/*.ipynb")
     return sorted(lectures), sorted(problems)
 
 
 @functools.cache
-def site_pages():
+def map_files_to_pages():
     """Return the page of each file, by its path in the repository."""
-    lectures, problems = released_notebooks()
+    lectures, problems = find_released_notebooks()
     pages = {path: f"lectures/{path.name}" for path in lectures}
     pages |= {path: f"problems/{path.name}" for path in problems}
     return PLACES | {path.relative_to(ROOT).as_posix(): page for path, page in pages.items()}
 
 
-def page_of_link(source, target):
+def find_linked_page(source, target):
     """Return the page of the file that a text at ``source`` links to as ``target``, or None."""
-    return site_pages().get(os.path.relpath(source.parent / target, ROOT))
+    return map_files_to_pages().get(os.path.relpath(source.parent / target, ROOT))
 
 
 def relink_to_site(text, source, page="index.md"):
     """Change the links of a text of the repository for a page of the site."""
 
     def relink(match):
-        target = page_of_link(source, match[1])
+        target = find_linked_page(source, match[1])
         return f"]({os.path.relpath(target, Path(page).parent)}" if target else match[0]
 
     return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", relink, text)
@@ -62,7 +62,7 @@ def relink_to_address(text, source, site):
 
     def relink(match):
         words, target, anchor = match.groups("")
-        page = page_of_link(source, target)
+        page = find_linked_page(source, target)
         if not (page and site):
             return words
         page = re.sub(r"\.(ipynb|md)(?=#|$)", ".html", page)

@@ -12,7 +12,7 @@ from tools.site.links import relink_to_address
 NEEDS = re.compile(r"\n\n\*This notebook needs .*")
 
 
-def standalone_notebook(path, site, wheels):
+def prepare_download(path, site, wheels):
     """Return the notebook at ``path`` as text, for a reader who may have only this file.
 
     ``wheels`` lists the packages' file names. The first cell looks for them in the folder of
@@ -22,14 +22,14 @@ def standalone_notebook(path, site, wheels):
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = NEEDS.sub("", relink_to_address(cell.source, path, site))
-    first = nbformat.v4.new_code_cell(install_cell(site, wheels), id="install")
+    first = nbformat.v4.new_code_cell(write_install_cell(site, wheels), id="install")
     # JupyterLab folds the code because of the first key, Colab because of the second.
     first.metadata = {"jupyter": {"source_hidden": True}, "cellView": "form"}
     notebook.cells.insert(0, first)
     return nbformat.writes(notebook) + "\n"
 
 
-def install_cell(site, wheels):
+def write_install_cell(site, wheels):
     """Return the code of the first cell: `install_course` and a call of it."""
     sentences = {
         name: sentence(f"alone.{name}", wheels=", ".join(wheels), found="{found}")

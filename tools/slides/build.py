@@ -25,15 +25,9 @@ from playwright.sync_api import sync_playwright
 from rooflab import palette
 from tools.sentences import sentence
 from tools.slides.chromium import FLAGS, PAGE_TIMEOUT, NoBrowserError, find_chromium
-from tools.slides.decks import LOOKING_SECONDS, DeckError, slides_of
+from tools.slides.decks import LOOKING_SECONDS, DeckError, split_slides
 from tools.slides.talks import read_talk_file
-from tools.slides.web_assets import (
-    BUILD,
-    mathjax_script,
-    read_npm_file,
-    run_for_page,
-    widget_scripts,
-)
+from tools.slides.web_assets import BUILD, read_mathjax, read_npm_file, read_widgets, run_for_page
 
 ROOT = Path(__file__).resolve().parents[2]
 DECK_FOLDER = Path(__file__).with_name("deck")
@@ -86,16 +80,16 @@ def make_decks(sources, lectures):
     talks = {path: read_talk_file(path) for path in sources if path.suffix == ".toml"}
     wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
     # Running the lectures takes minutes, so wrong ids are found first, in the saved notebooks.
-    saved = [slide for path in wanted for slide in slides_of(read_notebook(path))]
+    saved = [slide for path in wanted for slide in split_slides(read_notebook(path))]
     for talk in talks.values():
         print(talk.describe_minutes(saved))
     with ThreadPoolExecutor(2) as pool:
         notebooks = dict(zip(wanted, pool.map(run_notebook, wanted), strict=True))
-    everything = [slide for notebook in notebooks.values() for slide in slides_of(notebook)]
+    everything = [slide for notebook in notebooks.values() for slide in split_slides(notebook)]
     return {
-        path: talk_deck(talks[path], everything, notebooks.values())
+        path: make_talk_deck(talks[path], everything, notebooks.values())
         if path in talks
-        else lecture_deck(notebooks[path])
+        else make_lecture_deck(notebooks[path])
         for path in sources
     }
 
@@ -105,7 +99,7 @@ def read_notebook(path):
         notebook = nbformat.read(path, as_version=4)
     except (ValueError, AttributeError, nbformat.ValidationError):
         raise DeckError(f"{path}: this is not a notebook") from None
-    if not slides_of(notebook):
+    if not split_slides(notebook):
         raise DeckError(
             f'{path}: no cell starts a slide; give one the slide type "Slide" (in JupyterLab: the '
             "property inspector on the right)"
@@ -120,15 +114,15 @@ def run_notebook(path):
         raise DeckError(f"{path}: a cell fails: {error.ename}: {error.evalue}") from None
 
 
-def lecture_deck(lecture):
+def make_lecture_deck(lecture):
     """Return the notebook of a lecture's deck."""
     lecture.cells = [
-        cell for slide in slides_of(lecture) for cell in slide.stage_cells(slide.seconds)
+        cell for slide in split_slides(lecture) for cell in slide.stage_cells(slide.seconds)
     ]
     return lecture
 
 
-def talk_deck(talk, slides, lectures):
+def make_talk_deck(talk, slides, lectures):
     """Return the notebook of a talk's deck: a title slide, then the talk's slides."""
     title = new_markdown_cell(f"# {talk.title}", id="title")
     title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING_SECONDS}
@@ -165,7 +159,7 @@ def write_deck(deck, target):
         "styles": styles,
         "scripts": [
             # reveal.js must come before require.js, or it registers with that loader.
-            reveal["reveal.js"], reveal["plugin/notes.js"], mathjax_script(), widget_scripts(),
+            reveal["reveal.js"], reveal["plugin/notes.js"], read_mathjax(), read_widgets(),
         ],
         "words": {key: sentence(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
         "start": (DECK_FOLDER / "deck.js").read_text(encoding="utf-8"),

@@ -57,12 +57,12 @@ class Slide:
     def spoken_cells(self):
         """Yield (cell id, mark, text) for each part of the script."""
         for cell in self.cells:
-            if slide_type(cell) == "notes":
+            if get_slide_type(cell) == "notes":
                 yield cell.id, "", self.instead.get(cell.id, _unfold_details(cell.source))
-            elif slide_type(cell) == "fragment" or _asked_question(cell, "check"):
+            elif get_slide_type(cell) == "fragment" or _find_question(cell, "check"):
                 yield cell.id, CLICK, ""
-            elif question := _asked_question(cell, "predict"):
-                yield cell.id, PAUSE, self.instead.get(cell.id, _answer_text(question))
+            elif question := _find_question(cell, "predict"):
+                yield cell.id, PAUSE, self.instead.get(cell.id, _write_answer(question))
 
     @property
     def script(self):
@@ -76,22 +76,22 @@ class Slide:
         text = " ".join(
             cell.source
             for cell in self.cells
-            if cell.cell_type == "markdown" and slide_type(cell) not in ("notes", "skip")
+            if cell.cell_type == "markdown" and get_slide_type(cell) not in ("notes", "skip")
         )
         return count_words(text) + count_words(self.script)
 
     @property
     def seconds(self):
         """How long the slide takes, with time for the audience."""
-        checks = sum(bool(_asked_question(cell, "check")) for cell in self.cells)
+        checks = sum(bool(_find_question(cell, "check")) for cell in self.cells)
         questions = checks + self.script.count(PAUSE)
-        live = sum(WIDGET_VIEW in data for cell in self.cells for data in _output_types(cell))
+        live = sum(WIDGET_VIEW in data for cell in self.cells for data in _list_output_types(cell))
         spoken = 60 * self.words / WORDS_A_MINUTE
         return spoken + LOOKING_SECONDS + THINKING_SECONDS * questions + WATCHING_SECONDS * live
 
     def stage_cells(self, seconds):
         """Return copies of the cells as the deck shows them, paced to take these seconds."""
-        first, *rest = (cell for cell in map(_cell_on_slide, deepcopy(self.cells)) if cell)
+        first, *rest = (cell for cell in map(_stage_cell, deepcopy(self.cells)) if cell)
         first.metadata.timing = round(seconds)
         if not self.script:
             return [first, *rest]
@@ -100,18 +100,18 @@ class Slide:
         return [first, script, *rest]
 
 
-def slides_of(lecture):
+def split_slides(lecture):
     """Return the slides of a notebook; cells above the first slide are left out."""
     slides = []
     for cell in lecture.cells:
-        if slide_type(cell) in SLIDE_STARTS:
+        if get_slide_type(cell) in SLIDE_STARTS:
             slides.append(Slide([]))
         if slides:
             slides[-1].cells.append(cell)
     return slides
 
 
-def slide_type(cell):
+def get_slide_type(cell):
     return cell.metadata.get("slideshow", {}).get("slide_type", "-")
 
 
@@ -122,32 +122,32 @@ def count_words(script):
     return len(re.findall(r"\w[\w.,/'’-]*", spoken))
 
 
-def _cell_on_slide(cell):
+def _stage_cell(cell):
     """Return the cell as it appears on the slide, or None if it does not."""
-    if question := _asked_question(cell, "check"):
-        answer = new_markdown_cell(_answer_text(question), id=cell.id)
+    if question := _find_question(cell, "check"):
+        answer = new_markdown_cell(_write_answer(question), id=cell.id)
         answer.metadata = {"slideshow": {"slide_type": "fragment"}, "tags": ["answer"]}
         return answer
-    if slide_type(cell) in ("notes", "skip"):
+    if get_slide_type(cell) in ("notes", "skip"):
         return None
     if cell.cell_type == "markdown":
         cell.source = _keep_quantities_whole(cell.source)
-    if any({WIDGET_VIEW, "text/html"} & data for data in _output_types(cell)):
+    if any({WIDGET_VIEW, "text/html"} & data for data in _list_output_types(cell)):
         cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
     return cell
 
 
-def _output_types(cell):
+def _list_output_types(cell):
     return (set(output.get("data", ())) for output in cell.get("outputs", []))
 
 
-def _asked_question(cell, *calls):
+def _find_question(cell, *calls):
     """Return the id of the question that one of these calls asks in the cell, or ""."""
     call = find_call(cell)
     return call.question if call and call.call in calls else ""
 
 
-def _answer_text(question):
+def _write_answer(question):
     answer = deck_answer(find_question(question))
     right = html.escape(answer.answer).rstrip(".")
     key = "deck.answer" if answer.remark else "deck.answer_alone"

@@ -24,7 +24,7 @@ def run_for_page(path):
     return notebook
 
 
-def widget_scripts():
+def read_widgets():
     """Return require.js, the widget manager, and anywidget under the name the manager expects."""
     module = Path(anywidget.__file__).with_name("nbextension") / "index.js"
     script = module.read_text(encoding="utf-8").replace("\ndefine(", '\ndefine("anywidget", ')
@@ -32,7 +32,7 @@ def widget_scripts():
     return "\n".join([read_npm_file("requirejs", "2.3.8", "require.js").decode(), manager, script])
 
 
-def mathjax_script():
+def read_mathjax():
     glue = Path(__file__).with_name("deck") / "mathjax.js"
     library = read_npm_file("mathjax", "3.2.2", "es5/tex-svg.js").decode()
     return glue.read_text(encoding="utf-8").replace("/* MathJax 3 */", library)
