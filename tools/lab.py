@@ -1,7 +1,7 @@
 """Open the course in JupyterLab: lectures and exercises, or with --all the whole repository.
 
-Students see the kit's contents. Teachers also need the solutions and nbgrader's menus. The menu
-Course lists the decks and pages that have been built.
+Students see the contents of the kit. Teachers also need the solutions and nbgrader's menus. The
+Course menu lists the built decks and pages.
 """
 
 import json
@@ -28,12 +28,12 @@ def main():
     parser = make_parser(__doc__)
     parser.add_argument("--all", action="store_true", help="serve the repository")
     parser.add_argument(
-        "--built", type=Path, default=ROOT / "build", help="folder of site and slides"
+        "--built", type=Path, default=ROOT / "build", help="folder with the site and the slides"
     )
     options = parser.parse_args()
     # nbgrader looks for its configuration in the working directory.
     os.chdir(ROOT)
-    # nbgrader's Validate looks for notebooks below the root, so the root stays the repository.
+    # nbgrader's Validate button looks below the server's root, so that stays the repository.
     arguments = [f"--ServerApp.extra_static_paths={options.built / n}" for n in ("slides", "site")]
     settings = [ROOT / "tools/kit/jupyter"]
     if options.all:
@@ -49,12 +49,12 @@ def main():
 
 
 def link_served_folders():
-    """Return a folder with links to the students' files, at the same paths as in the repository."""
+    """Return a folder with links to the students' files, at their paths in the repository."""
     folder = ROOT / "build/lab"
     for name in SERVED_PATHS:
         link = folder / name
         link.parent.mkdir(parents=True, exist_ok=True)
-        # If the repository was moved, old links point to where it was.
+        # If the repository was moved, old links point to its old place.
         link.unlink(missing_ok=True)
         if (ROOT / name).exists():  # teachers or tools create some of them
             link.symlink_to(ROOT / name)
@@ -62,14 +62,14 @@ def link_served_folders():
 
 
 def list_built_pages(built):
-    """List the pages and decks that are built, for the course's home and menu."""
+    """List the built pages and decks, for the course's home page and menu."""
     site, slides = built / "site", built / "slides"
     items = [(sentence("menu.pages"), "index.html")] if (site / "index.html").exists() else []
     items += [
         (sentence("menu.deck", title=title), deck.name)
         for deck, title in find_deck_titles(slides).items()
     ]
-    # The menu opens addresses, since JupyterLab blocks scripts in pages that it opens as files.
+    # Menu items are URLs, because JupyterLab blocks scripts in pages that it opens as files.
     return [{"text": text, "url": f"static/{name}"} for text, name in items]
 
 

@@ -40,7 +40,7 @@ def test_a_list_that_differs_is_noticed_and_written_anew(tmp_path, capsys):
         assert old in made
         (tmp_path / name).write_text(made.replace(old, "other"), encoding="utf-8")
     assert contents.main(["--check"], tmp_path) == 1
-    differs = r"^(\S+) is not up to date; to fix: make build$"
+    differs = r"^(\S+) is out of date; to fix: make build$"
     assert re.findall(differs, capsys.readouterr().err, re.M) == lists
     assert contents.main([], tmp_path) == 0
     for name in lists:

@@ -3,9 +3,9 @@
     python -m tools.kit                 -> build/roofline-course-VERSION.zip, for a class
     python -m tools.kit --self-study    -> build/roofline-self-study-VERSION.zip
 
-It has only committed files that are listed here, so no solution and no private question gets in.
-The archive for self-study also has the model answers of paragraphs, which the home page shows once
-a set is finished, but no dates or ids of a class.
+It contains only committed files listed below, so no solutions and no private questions. The
+archive for self-study has no class's dates or ids, but the model answers to paragraph questions,
+which the home page shows when a set is finished.
 """
 
 import argparse
@@ -39,14 +39,14 @@ WHEEL_SOURCES = ("pyproject.toml", "LICENSE", "roofkit", "rooflab", "roofcheck")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--self-study", action="store_true", help="with the model answers")
+    parser.add_argument("--self-study", action="store_true", help="include the model answers")
     self_study = parser.parse_args().self_study
     with tempfile.TemporaryDirectory() as temporary:
         print(write_archive(Path(temporary), ROOT / "build", self_study))
 
 
 def write_archive(work, into, self_study=False):
-    """Write the archive into a folder and return its path; ``work`` is for temporary files."""
+    """Write the archive to ``into``, with temporary files in ``work``, and return its path."""
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     name = f"roofline-{'self-study' if self_study else 'course'}-{version}"
     gather_files(work / "kit" / name, self_study)
@@ -60,7 +60,7 @@ def write_archive(work, into, self_study=False):
 
 
 def gather_files(folder, self_study):
-    """Copy all files of a kit but its wheels into a folder."""
+    """Copy everything in a kit except the wheels to a folder."""
     for path, target in KIT_PATHS.items():
         if not (self_study and path == TERM_SETTINGS):
             copy_tracked_files(path, folder / target)
@@ -71,8 +71,8 @@ def gather_files(folder, self_study):
 
 
 def write_model_answers(path):
-    """Write the model answers of each set's paragraphs, by grade id, as JSON."""
-    # roofgrade needs packages that deploy/machine/install.py runs without.
+    """Write the model answers to each set's paragraph questions, by grade id, as JSON."""
+    # deploy/machine/install.py imports this module without roofgrade's dependencies.
     from roofgrade.course import Course
     from roofgrade.gradebook.answer_release import read_model_answers
 
@@ -82,13 +82,13 @@ def write_model_answers(path):
 
 
 def copy_class_ids(kit):
-    """Copy the file of ids that course/term.toml names; it is private, so it isn't committed."""
+    """Copy the class's ids, a private file that isn't committed, if course/term.toml names it."""
     ids = tomllib.loads((ROOT / TERM_SETTINGS).read_text(encoding="utf-8")).get("ids")
     if not ids:
         return
     if not (ROOT / ids).is_file():
         sys.exit(
-            f"{TERM_SETTINGS} names {ids}, which doesn't exist. To write it, run "
+            f"{TERM_SETTINGS} names {ids}, which doesn't exist. To create it, run "
             f"python -m roofgrade roster --ids {ids}"
         )
     (kit / ids).parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +101,7 @@ def copy_tracked_files(path, target):
     output = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
     files = [Path(file) for file in output.split("\0") if file]
     if not files:
-        sys.exit(f"git lists no file at {path}; build the kit from a clone of the repository")
+        sys.exit(f"git tracks no files at {path}; build the kit from a clone of the repository")
     for file in files:
         copy = target / file.relative_to(path)
         copy.parent.mkdir(parents=True, exist_ok=True)

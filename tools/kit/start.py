@@ -1,6 +1,6 @@
 """Set up the course once, then open it in JupyterLab: python start.py
 
-On Linux, macOS and Windows; needs Python 3.11 or later, and a network the first time.
+Works on Linux, macOS and Windows. Needs Python 3.11 or later, and a network the first time.
 """
 
 import argparse
@@ -15,8 +15,8 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 OLDEST_PYTHON = (3, 11)
 FIRST_LECTURE = "/lab/tree/course/en/01-where-does-the-time-go.ipynb"
-# JupyterLab's settings for the course: it asks nothing about news, renders Markdown files, encrypts
-# the traffic of kernels, and hides the files of the set-up.
+# JupyterLab's settings for the course: don't offer news, render Markdown files, encrypt connections
+# to kernels, and hide the set-up files.
 SETTINGS = HERE / ".jupyter"
 
 
@@ -40,13 +40,13 @@ def make_parser(description):
 
 
 def set_up_environment(folder):
-    """Return the Python of the folder's environment, rebuilt if its packages have changed."""
+    """Return the Python of the folder's environment, which is rebuilt if its packages change."""
     wheels, lock = sorted(folder.glob("roof*.whl")), folder / "requirements.lock"
     installer = folder / ".packages/install.py"
     if len(wheels) < 3 or not lock.is_file() or not installer.is_file():
         sys.exit(
-            f"{folder} lacks a wheel, requirements.lock or the folder .packages. Unpack the whole "
-            "archive again."
+            f"{folder} is missing a wheel, requirements.lock or the .packages folder. "
+            "Unpack the whole archive again."
         )
     environment = folder / ".venv"
     python = environment / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
@@ -54,7 +54,7 @@ def set_up_environment(folder):
     state = hashlib.sha256(b"".join(path.read_bytes() for path in (lock, *wheels))).hexdigest()
     if ready.is_file() and ready.read_text() == state:
         return python
-    print("Setting up the course, only this once. It takes about half a minute.", flush=True)
+    print("Setting up the course, only this once. This takes about half a minute.", flush=True)
     if environment.exists():
         shutil.rmtree(environment)
     try:
@@ -62,8 +62,8 @@ def set_up_environment(folder):
         subprocess.run([python, installer, "--no-deps", "-r", lock, *wheels], check=True)
     except (OSError, subprocess.CalledProcessError) as error:
         sys.exit(
-            f"The set-up failed: {error}\nCheck your network; on Debian and Ubuntu, also install "
-            "python3-venv. Then start again."
+            f"The set-up failed: {error}\nCheck your network. On Debian and Ubuntu, also install "
+            "python3-venv. Then try again."
         )
     trust_notebooks(python, folder)
     ready.write_text(state)
@@ -86,12 +86,12 @@ def use_jupyter_settings(*folders):
 
 
 def open_lab(python, folder, options, *more):
-    """Replace this process by JupyterLab, serving a folder, with the course's home open."""
+    """Replace this process with JupyterLab, serving a folder, with the course's home page open."""
     command = [
         str(python), "-m", "jupyterlab", f"--ServerApp.root_dir={folder}",
         f"--ServerApp.port={options.port}", "--log-level=WARN", *more,
     ]  # fmt: skip
-    # Without the extension that shows the home, start with the first lecture.
+    # Without the extension that shows the home page, start with the first lecture.
     environment = Path(python).parents[1]
     if not (environment / "share/jupyter/labextensions/roofcheck").is_dir():
         command.append(f"--LabApp.default_url={FIRST_LECTURE}")
@@ -100,9 +100,9 @@ def open_lab(python, folder, options, *more):
     elif options.browser != "default":
         command.append(f"--browser={options.browser}")
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        # In a container root is the usual user, whom Jupyter refuses by default.
+        # Containers usually run as root, which Jupyter refuses by default.
         command.append("--allow-root")
-    print("JupyterLab prints its address below. Stop it with Ctrl+C.", flush=True)
+    print("JupyterLab prints its address below. Press Ctrl+C to stop it.", flush=True)
     # Kernels must start from this environment.
     os.environ["PATH"] = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"
     if os.name == "nt":

@@ -5,11 +5,10 @@
                              -> exercises/en/ps1/ps1.ipynb  nbgrader's release, for students
 
     python -m tools.notebooks                         build all
-    python -m tools.notebooks course/text/01-x.md     build this one
-    python -m tools.notebooks --check                 exit 1 unless all are as built
+    python -m tools.notebooks course/text/01-x.md     build one
+    python -m tools.notebooks --check                 exit 1 if any is out of date
 
-`--check` ignores the bytes of pictures, which differ between platforms, and runs only the lectures
-that `kept_runs.py` has no run of.
+`--check` ignores the bytes of pictures, which differ between platforms, and reuses kept runs.
 """
 
 import argparse
@@ -44,15 +43,15 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
     """Build or check the notebooks under `root`, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("texts", nargs="*", type=Path, help="only these texts")
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if any differs")
+    parser.add_argument("texts", nargs="*", type=Path, help="build only these texts")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if stale")
     args = parser.parse_args(argv)
     problems = []
     try:
         texts = find_texts(root, args.texts)
         for text, notebooks in build_texts(root, texts, points or find_question_points, args.check):
             if isinstance(notebooks, BuildError):
-                # An error in a problem set stops every lecture that names its questions.
+                # An error in a problem set also stops every lecture that names its questions.
                 problems += {str(notebooks)} - {*problems}
                 print(f"{text}: failed", flush=True)
                 continue
@@ -80,7 +79,7 @@ def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
 
 
 def find_question_points(name: str) -> float:
-    """Return the points of a question. Raises ValueError if it accepts a slip as right."""
+    """Return a question's points. Raises ValueError if it would accept a slip as the answer."""
     from roofcheck import find_question
 
     question = find_question(name)
@@ -90,7 +89,7 @@ def find_question_points(name: str) -> float:
 
 
 def find_texts(root: Path, paths: list[Path]) -> list[str]:
-    """Return these texts, or all if `paths` is empty, as paths from `root`."""
+    """Return the texts at `paths`, or all if it is empty, as paths relative to `root`."""
     folders = [root / "course/text", root / "solutions/text"]
     texts = [path.resolve() for path in paths] or sorted(p for f in folders for p in f.glob("*.md"))
     for text in texts:
@@ -110,21 +109,21 @@ def find_texts(root: Path, paths: list[Path]) -> list[str]:
 
 
 def list_built_paths(text: str) -> list[str]:
-    """Return the notebooks built from a text, as paths from the root."""
+    """Return the paths of the notebooks built from a text, relative to the root."""
     stem = Path(text).stem
     if text.startswith("course/"):
         return [f"course/en/{stem}.ipynb"]
     if not (match := re.match(r"ps\d+(?=-)", stem)):
-        raise BuildError(f"{text}: name the text of a problem set psN-topic.md")
+        raise BuildError(f"{text}: a problem set's text must be named psN-topic.md")
     return [f"{folder}/en/{match[0]}/{match[0]}.ipynb" for folder in ("solutions", "exercises")]
 
 
 def build_texts(
     root: Path, texts: list[str], points: Callable[[str], float], keep_run: bool = False
 ) -> Iterator[tuple[str, dict[str, str] | BuildError]]:
-    """Yield each text with its notebooks (path from `root`: content) or with its error.
+    """Yield each text with its notebooks (a dict of contents by path) or with its error.
 
-    With ``keep_run`` a lecture uses a kept run or keeps its new one, with SVG pictures.
+    With ``keep_run``, a lecture reuses its kept run or keeps a new one, with SVG pictures.
     """
     sets = functools.cache(lambda: read_sets(root))
 
@@ -150,15 +149,15 @@ def build_texts(
     lectures = [text for text in texts if text.startswith("course/")]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         yield from pool.map(build_text, lectures)
-    # nbgrader changes the working directory of the process, so sets are built one at a time.
+    # nbgrader changes the process's working directory, so build the sets one at a time.
     yield from map(build_text, [text for text in texts if text not in lectures])
 
 
 def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
-    """Run a lecture in the folder of `path` and return it as the text of a notebook.
+    """Run a lecture in the folder of `path` and return the text of its notebook.
 
-    The expressions in its prose run after its cells. A cell that fails or writes to stderr is a
-    BuildError.
+    Expressions in the prose run after the cells. Raises BuildError if a cell fails or writes to
+    stderr.
     """
     notebook = text.notebook
     metadata = notebook.metadata.copy()
@@ -176,7 +175,7 @@ def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
             if output.get("name") == "stderr":
                 raise text.error(cell, f"writes to stderr: {output.text.strip()}")
             if set(output.get("data", {})) == {WIDGET_VIEW, "text/plain"}:
-                # The saved notebook has no output for this widget, so nbval must not expect one.
+                # The saved notebook has no output for this widget, so nbval can't compare it.
                 cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
         if cell.cell_type == "code":
             cell.outputs = tidy_outputs(cell.outputs)
@@ -186,7 +185,7 @@ def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
 
 
 def run_lecture(text: Text, folder: Path, for_web: bool = False) -> None:
-    """Run the notebook of a lecture in place; an error becomes a BuildError that says where."""
+    """Run a lecture's notebook in place. Raises BuildError, naming the line, if a cell fails."""
     running: list[NotebookNode] = []
     folder.mkdir(parents=True, exist_ok=True)
     try:
@@ -216,7 +215,7 @@ def run_lecture(text: Text, folder: Path, for_web: bool = False) -> None:
 
 
 def tidy_outputs(outputs: list[NotebookNode]) -> list[NotebookNode]:
-    """Drop parts that differ between runs: widget models, metadata, and how streams are split."""
+    """Remove widget models and metadata, which differ between runs, and join split streams."""
     tidy: list[NotebookNode] = []
     for output in outputs:
         if "data" in output:
@@ -239,12 +238,12 @@ def clear_reader_traces(cell: NotebookNode) -> None:
     call = find_call(cell)
     if call and call.is_whole_cell and call.call != "reveal":
         cell.outputs = []
-        # The cell does have an output when nbval runs it.
+        # When nbval runs the cell, it does have an output.
         cell.metadata.tags = sorted({*cell.metadata.get("tags", []), "nbval-ignore-output"})
 
 
 def build_problem_set(text: Text, root: Path) -> tuple[str, str]:
-    """Return nbgrader's source version of a set, and the release that nbgrader makes of it."""
+    """Return nbgrader's source version of a set, and the release version made from it."""
     # These are slow to import, and lectures do not need them.
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
@@ -281,7 +280,7 @@ def format_notebook(text: Text) -> str:
 
 
 def write_if_changed(path: Path, content: str) -> bool:
-    """Replace a file in one step if its content changes; return whether it did."""
+    """Replace a file atomically if its content changes, and return whether it did."""
     if path.is_file() and path.read_bytes() == content.encode():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -292,7 +291,7 @@ def write_if_changed(path: Path, content: str) -> bool:
 
 
 def list_differences(path: Path, content: str) -> list[str]:
-    """Name the cells of a committed notebook that differ from the build of its text."""
+    """List the cells of a committed notebook that differ from the built one."""
     if not path.is_file():
         return ["missing file"]
     committed, built = map(drop_picture_bytes, (path.read_text(encoding="utf-8"), content))
@@ -309,6 +308,6 @@ def list_differences(path: Path, content: str) -> list[str]:
 
 
 def drop_picture_bytes(content: str) -> str:
-    """Remove the bytes of pictures from the text of a notebook, and label them all as PNGs."""
+    """Remove the bytes of pictures from a notebook's text, and label all pictures as PNGs."""
     content = content.replace("data:image/svg+xml;", "data:image/png;")
     return re.sub(r'(data:image/png;base64,|"image/png": ")(?:[\w+/=]|\\n)+', r"\1", content)

@@ -1,11 +1,10 @@
 """Write course/en/index.json and the tables in course/README.md and exercises/README.md.
 
     python -m tools.notebooks.contents            write them
-    python -m tools.notebooks.contents --check    exit 1 unless they are up to date
+    python -m tools.notebooks.contents --check    exit 1 if any is out of date
 
-The home page, hand-in and the answers read the index. Everything comes from the built lectures and
-the texts of the problem sets. A lecture's minutes are an estimate from its cells; a set's text
-states its minutes.
+The home page, hand-in and the answer page use the index. Everything comes from the built lectures
+and the texts of the problem sets. The length of a lecture is estimated from its cells.
 """
 
 import argparse
@@ -34,7 +33,7 @@ TABLE_MARKS = re.compile(r"(?<=<!-- made by make build -->\n).*?(?=<!-- end -->)
 def main(argv=None, root=ROOT):
     """Write or check the index and the tables under ``root``, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if any differs")
+    parser.add_argument("--check", action="store_true", help="write nothing, exit 1 if stale")
     check = parser.parse_args(argv).check
     sets = read_sets(root)
     index = describe_course(root, sets)
@@ -53,7 +52,7 @@ def main(argv=None, root=ROOT):
     ]
     for name in stale:
         if check:
-            print(f"{name} is not up to date; to fix: make build", file=sys.stderr)
+            print(f"{name} is out of date; to fix: make build", file=sys.stderr)
         else:
             (root / name).write_text(texts[name], encoding="utf-8")
             print(f"{name}: written")
@@ -61,7 +60,7 @@ def main(argv=None, root=ROOT):
 
 
 def describe_course(root, sets):
-    """Return all lectures and problem sets, in order, as the index has them."""
+    """Return the content of the index: all lectures and problem sets, in order."""
     lectures = [
         _describe_lecture(path, root) for path in sorted((root / "course/en").glob("*.ipynb"))
     ]
@@ -76,7 +75,7 @@ def describe_course(root, sets):
 
 
 def _replace_table(path, head, rows):
-    """Return the text of a document with a new table between its two marks."""
+    """Return a document's text with a new table between the two marks."""
     text = path.read_text(encoding="utf-8")
     if len(TABLE_MARKS.findall(text)) != 1:
         sys.exit(
@@ -127,7 +126,7 @@ def _estimate_minutes(cells, calls):
 
 
 def _find_headings(cells, name):
-    """Return the lecture and the heading above each cell, by the cell's id."""
+    """Return each cell's lecture and the heading above it, by the cell's id."""
     places, heading = {}, ""
     for cell in cells:
         if cell.cell_type == "markdown" and (match := re.match(r"#+ (.*)", cell.source)):

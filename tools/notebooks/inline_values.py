@@ -1,4 +1,4 @@
-"""Evaluate the expressions in a lecture's prose, in its kernel, after all its cells have run.
+"""Evaluate the expressions in a lecture's prose, in its kernel, after all cells have run.
 
     The ridge is {eval}`roof.ridge:.1f`.          ->  The ridge is 240.5.
     {eval}`work.flops:.3g` FLOPs                  ->  10¹² FLOPs
@@ -32,11 +32,11 @@ def derived(question):
 def make_probe_cells(text: Text) -> list[NotebookNode]:
     """Return code cells to run after the lecture: one with `SETUP_CODE`, and one per expression.
 
-    The id of a probe is no valid cell id. It tells in an error where the expression is.
+    A probe's id is not a valid cell id. In error messages, it shows where the expression is.
     """
     probes, bindings = [], []
     for place, cell in enumerate(text.notebook.cells):
-        # A cell with IPython syntax binds nothing here.
+        # Ignore cells with IPython syntax.
         with contextlib.suppress(*PARSE_ERRORS):
             if cell.cell_type == "code":
                 bindings.append((place, cell.id, _find_bound_names(ast.parse(cell.source))))
@@ -62,7 +62,7 @@ def make_probe_cells(text: Text) -> list[NotebookNode]:
 
 
 def fill_in_values(text: Text, probes: list[NotebookNode]) -> None:
-    """Replace the expressions in the prose by the results of their probes, which have run."""
+    """Replace the expressions in the prose with the results of their probes, which have run."""
     results = (
         next(output for output in probe.outputs if output.output_type == "execute_result")
         for probe in probes[1:]
@@ -73,12 +73,12 @@ def fill_in_values(text: Text, probes: list[NotebookNode]) -> None:
 
 
 def fill_in_facts(text: Text, facts: dict[str, str]) -> None:
-    """Replace the names of facts in the prose of a problem set, which is not run."""
+    """Replace the names of facts in a problem set's prose, which can't have other expressions."""
     for cell in _list_prose_cells(text):
         cell.source = EVAL_ROLE.sub(lambda role: facts.get(role[2], role[0]), cell.source)
         if "{eval}" in cell.source:
             line = _find_line_number(cell, cell.source.index("{eval}"))
-            reason = "a problem set is not run: write a figure, or a name listed in problem_sets.py"
+            reason = "problem sets are not run: write a number, or a name listed in CONTRIBUTING.md"
             raise text.error(cell, reason, line)
 
 
@@ -93,7 +93,7 @@ def write_powers_of_ten(text: str) -> str:
 
 
 def _indent_value(role: re.Match, value: str) -> str:
-    """Format a value, with the lines of a list indented like the expression."""
+    """Format a value, and indent the lines of a list like the expression."""
     before = role.string[: role.start()].rpartition("\n")[2]
     margin = "" if before.strip() else before
     return write_powers_of_ten(value).replace("\n", f"\n{margin}")
@@ -104,12 +104,12 @@ def _list_prose_cells(text: Text) -> Iterator[NotebookNode]:
 
 
 def _find_line_number(cell: NotebookNode, place: int) -> int:
-    """Return the line of a position in a cell, counted from its first line that is not blank."""
+    """Return the line number of a position in a cell, counted from the first non-blank line."""
     return cell.source[:place].lstrip("\n").count("\n") + 1
 
 
 def _explain_unreadable(code: str) -> str | None:
-    """Return an error if the f-string is not one expression with a format."""
+    """Return an error message if the f-string isn't one expression with a format."""
     try:
         parts = ast.parse(code, mode="eval").body.values
     except SyntaxError as error:
@@ -120,7 +120,7 @@ def _explain_unreadable(code: str) -> str | None:
 
 
 def _explain_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) -> str | None:
-    """Return an error if the code reads a name that several cells bind, one of them below."""
+    """Return an error message if the code uses a name that several cells bind, one below."""
     for name in sorted(_find_free_names(ast.parse(code))):
         binders = [(index, cell_id) for index, cell_id, names in bindings if name in names]
         if len(binders) > 1 and binders[-1][0] > place:
@@ -144,7 +144,7 @@ def _find_bound_names(node: ast.AST) -> set[str]:
 
 
 def _find_free_names(tree: ast.AST) -> set[str]:
-    """Collect the names that an expression reads and does not bind itself."""
+    """Collect the names that an expression uses but doesn't bind."""
     nodes = list(ast.walk(tree))
     own = {
         node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)

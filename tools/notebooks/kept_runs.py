@@ -1,10 +1,8 @@
-"""Run each lecture once, and keep its outputs until something that they depend on changes.
+"""Run each lecture once, and keep its outputs until something they depend on changes.
 
-`python -m tools.notebooks --check`, decks, PDFs and the site share a run of a lecture. The first of
-them runs the lecture and keeps its outputs in build/runs; the others wait for it and read them.
-Continuous integration starts without kept runs, and nbval runs every committed notebook weekly.
-
-A kept run has SVG pictures, which are sharp on every screen.
+`python -m tools.notebooks --check`, the decks and the site share one run of each lecture. The first
+that needs it runs the lecture and saves the outputs in build/runs; the others wait and reuse them.
+CI starts without kept runs. Pictures in a kept run are SVGs, which are sharp on every screen.
 """
 
 import contextlib
@@ -31,7 +29,7 @@ HERE = Path(__file__).resolve().parent
 MATPLOTLIBRC = HERE.parent / "slides/deck/matplotlibrc"
 PACKAGES = ("roofkit", "rooflab", "roofcheck")
 KEPT_KEYS = ("source", "outputs", "execution_count")
-# Environment variables and files that decide how a notebook runs.
+# Environment variables and files that affect how a notebook runs.
 VARIABLES = (LANGUAGE_VARIABLE, "ROOFKIT_QUESTIONS", "ROOFKIT_SEED")
 RUNNER_FILES = (Path(__file__), MATPLOTLIBRC)
 
@@ -41,8 +39,8 @@ def run_notebook(
 ) -> None:
     """Run a notebook in place, in this Python, without the user's Jupyter settings.
 
-    With ``for_web`` the run keeps widget states and SVG pictures, which decks and pages need.
-    ``options`` go to the NotebookClient.
+    With ``for_web``, save widget states and draw pictures as SVGs, for decks and pages. The other
+    ``options`` are those of NotebookClient.
     """
     with private_kernel() as (kernel, environment):
         client = NotebookClient(
@@ -54,7 +52,7 @@ def run_notebook(
             **options,
         )
         if is_lecture:
-            # By default nbclient keeps the outputs and errors of `interact` from the cell.
+            # By default, nbclient puts outputs and errors of `interact` in a widget, not the cell.
             client.widget_registry = {}
         if for_web:
             environment |= {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
@@ -62,16 +60,16 @@ def run_notebook(
 
 
 def run_once(notebook: NotebookNode, path: Path, execute: Callable[[], None]) -> None:
-    """Fill in the outputs of the lecture at `path`, from a kept run or a new one.
+    """Fill in the outputs of the lecture at `path`, from its kept run or a new one.
 
-    ``execute()`` runs the notebook in place. It is called only if no kept run starts with the
-    notebook's code; other threads and processes that need the same lecture wait for it.
+    ``execute()`` must run the notebook in place. It is called only if the kept run doesn't start
+    with the same code. Other threads and processes that need the lecture wait until it returns.
     """
     key = _hash_surroundings(path.parent)
     file = path.parents[2] / f"build/runs/{path.stem}.json"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     file.parent.mkdir(parents=True, exist_ok=True)
-    # One thread of one process at a time: closing the file, or dying, releases the lock.
+    # Let in one thread of one process at a time. A process that dies releases the lock.
     with file.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kept = {}

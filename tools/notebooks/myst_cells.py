@@ -1,9 +1,8 @@
 """Read a text (MyST Markdown) as a notebook that has not run.
 
 CONTRIBUTING.md explains how to write a lecture and a problem set, and how slide types and grading
-follow from the cells. Every cell has an id, unique in its text. The options `tags`, `jupyter`
-(`{"source_hidden": true}`) and `lectures` go through to the notebook, and so do `title` and
-`minutes` of the optional YAML header.
+follow from the cells. Every cell has an id, unique in its text. The notebook keeps the options
+`tags`, `jupyter` and `lectures`, and `title` and `minutes` from the optional YAML header.
 """
 
 import re
@@ -35,12 +34,12 @@ class Text:
     lines: dict[str, int]
 
     def error(self, cell: NotebookNode, message: str, line: int = 1) -> BuildError:
-        """Return an error at a line of a cell, counted from 1, that names the line of the text."""
+        """Return an error about a line of a cell, counted from 1; it names the line of the text."""
         line += self.lines[cell.id] - 1
         return BuildError(f"{self.name}:{line}: cell {cell.id}: {message}")
 
     def cells(self, *options: str) -> Iterator[tuple[NotebookNode, dict]]:
-        """Yield each cell with these options, taken out of its metadata; others are an error."""
+        """Yield each cell with these options, removed from its metadata. Others are an error."""
         for cell in self.notebook.cells:
             if unknown := set(cell.metadata) - KEPT_OPTIONS - set(options):
                 known = ", ".join(sorted({"id", *KEPT_OPTIONS, *options}))
@@ -51,7 +50,7 @@ class Text:
 def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text:
     """Read a lecture's text as a notebook with slide types, not yet run.
 
-    `points` maps a question's id to its points; it raises for a question that cannot be asked.
+    `points` returns the points of a question by its id, or raises if it cannot be asked.
     """
     text = _parse_text(name, source)
     for cell, options in text.cells("slide"):
@@ -104,7 +103,7 @@ def read_problem_set(name: str, source: str, points: Callable[[str], float]) -> 
 
 
 def _mark_rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
-    """Put a rubric between the marks that nbgrader cuts out of the release and the feedback."""
+    """Mark all but a rubric's first paragraph, so nbgrader removes it from what students get."""
     public, _, scheme = cell.source.partition("\n\n")
     if not (scheme and model_answer) or cell.cell_type == "code":
         raise text.error(
@@ -124,7 +123,7 @@ def _parse_text(name: str, source: str) -> Text:
     lines = source.splitlines()
     first_lines: dict[str, int] = {}
     for cell, start in zip(notebook.cells, notebook.metadata.source_map, strict=True):
-        # The map points at options or blank lines. IPython counts from the first line after those.
+        # The map points to options or blank lines. IPython counts from the first line after them.
         top = cell.source.strip().split("\n", 1)[0].strip()
         line = 1 + next((i for i in range(start, len(lines)) if lines[i].strip() == top), start)
         cell_id = cell.metadata.pop("id", None)
@@ -147,7 +146,7 @@ def _parse_text(name: str, source: str) -> Text:
                 "language": "python",
                 "name": "python3",
             },
-            # Python's version is left out, so a build does not depend on it.
+            # Python's version is left out, so that builds don't depend on it.
             "language_info": {"name": "python"},
         }
         | {key: notebook.metadata[key] for key in ("title", "minutes") if key in notebook.metadata}

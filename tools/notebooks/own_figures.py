@@ -1,7 +1,7 @@
-"""Give every student other figures in the questions of a problem set.
+"""Give each student their own figures in the questions of a problem set.
 
-A teacher names the set in course/term.toml. A question that has variants loses its printed text,
-which has only one set of figures: a call of ``ask`` shows the student's question instead.
+A teacher lists the set in course/term.toml. For each question with variants, a call of ``ask``
+replaces the printed text and shows the student's variant.
 """
 
 import re
@@ -15,12 +15,12 @@ from tools.notebooks.myst_cells import BEGIN_SOLUTION, END_SOLUTION, Text, find_
 from tools.notebooks.problem_sets import describe_set
 from tools.sentences import sentence
 
-# The student id whose figures the solution uses; the cell psN-me of the solution binds it.
+# The student id that the solution uses. The solution's cell psN-me assigns it.
 MODEL_ID = "model"
 
 
 def give_own_figures(text: Text) -> list[str]:
-    """Change a problem set in place; return the ids of its questions with personal figures."""
+    """Change a problem set in place, and return the ids of questions with personal figures."""
     cells = {cell.id: cell for cell in text.notebook.cells}
     numbers, changed = [], []
     for question in describe_set(text).questions:
@@ -52,7 +52,7 @@ def give_own_figures(text: Text) -> list[str]:
 
 
 def _replace_solution(cell: NotebookNode, name: str, answer: str) -> None:
-    """Compute the model solution with the figures of `MODEL_ID`, not with those printed."""
+    """Replace the model solution with one that uses the figures of `MODEL_ID`."""
     question = find_variant(name, MODEL_ID)
     right = question.reference()
     value = list(right.values()) if isinstance(question, Several) else right

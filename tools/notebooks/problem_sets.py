@@ -2,7 +2,7 @@
 
 CONTRIBUTING.md explains how to write a problem set. The builder numbers each question's heading,
 adds the points to it, and fills in the expressions in the set's prose. In a lecture's prose it
-replaces `homework` by the questions that the lecture opens.
+replaces `homework` with the questions that the lecture opens.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ def read_sets(root: Path) -> list[ProblemSet]:
 
 
 def describe_set(text: Text) -> ProblemSet:
-    """Describe the problem set of a text that is not filled in yet; lessons are left out."""
+    """Describe the problem set in a text, without lessons."""
     about = text.notebook.metadata
     if not (about.get("title") and about.get("minutes")):
         raise BuildError(f"{text.name}: its header needs a title and minutes")
@@ -97,7 +97,7 @@ def fill_in_set(text: Text, root: Path) -> None:
 
 
 def write_homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
-    """Name the questions that a lecture opens, with links; `folder` is the path to exercises."""
+    """Name the questions that a lecture opens, with links; `folder` is the path to the root."""
     parts = []
     for problem_set in sets:
         name = f"l{lecture:02}"
@@ -109,7 +109,7 @@ def write_homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: st
 
 
 def write_ranges(numbers: Sequence[int]) -> str:
-    """Write rising numbers with their ranges: "1, 3 to 5 and 7"."""
+    """Write ascending numbers as ranges: "1, 3 to 5 and 7"."""
     words: list[str] = []
     # In a run of successive numbers, number minus index is constant.
     for _, pairs in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]):

@@ -1,8 +1,8 @@
-"""Install packages with uv, or with pip if uv can't be had, into the Python that runs this.
+"""Install packages into the current Python with uv, or with pip if uv is unavailable.
 
     .venv/bin/python tools/packages/install.py --no-deps -r requirements.lock -e .
 
-It takes those options of ``pip install`` that uv knows too. requirements.lock in this folder pins
+The arguments are those of ``pip install`` that uv also has. requirements.lock in this folder pins
 uv, which doesn't stay in the environment.
 """
 
@@ -17,8 +17,8 @@ from pathlib import Path
 
 PIP = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
 UV_LOCK = Path(__file__).with_name("requirements.lock")
-# uv doesn't read pip's settings. These say where packages come from: pip's name, uv's variable, and
-# the separator that uv expects between values.
+# uv ignores pip's settings. For those about package sources: pip's name, uv's variable, and the
+# separator that uv expects between values.
 SETTINGS = (
     ("index-url", "UV_DEFAULT_INDEX", " "),
     ("extra-index-url", "UV_INDEX", " "),
@@ -51,21 +51,21 @@ def main():
 
 def install_with_uv(arguments, quiet):
     """Fetch uv and run it. Raises OSError or CalledProcessError if either fails."""
-    # Some servers forbid programs in /tmp, but not in an environment.
+    # Some servers don't allow programs to run from /tmp, but do from an environment.
     with tempfile.TemporaryDirectory(prefix="uv-", dir=sys.prefix) as folder:
         lock = UV_LOCK.read_text().strip()
         print(f"Fetching {lock}, which installs packages faster than pip.", flush=True)
-        # Without a wheel, building uv would take longer than pip takes for all packages.
+        # Building uv without a wheel would take longer than installing everything with pip.
         fetch = ["--quiet", "install", "--only-binary=:all:", "--no-compile", "--target", folder]
         subprocess.run([*PIP, *fetch, "-r", UV_LOCK], check=True)
         uv = shutil.which("uv", path=Path(folder, "bin"))
         if not uv:
-            raise FileNotFoundError(2, "its package has no program")
+            raise FileNotFoundError(2, "its package contains no program")
         pip_settings = read_pip_settings()
         options = [*quiet, "--python", sys.executable]
         if pip_settings.get("no-index", ["0"])[0].lower() in ("1", "true", "yes", "on"):
             options.append("--no-index")
-        # uv doesn't compile modules. Python does so when it first imports one, unless that is off.
+        # uv doesn't compile modules. Python compiles them on first import, unless that is off.
         if sys.dont_write_bytecode and "--compile" not in arguments:
             options.append("--compile")
         print("Installing the packages.", flush=True)
@@ -77,7 +77,7 @@ def install_with_uv(arguments, quiet):
 
 
 def read_pip_settings():
-    """Return the settings of pip, as lists of values by pip's names."""
+    """Return pip's settings, as lists of values by name."""
     output = subprocess.run([*PIP, "config", "list"], stdout=subprocess.PIPE, text=True, check=True)
     settings = {}
     for section in ("global.", "install.", ":env:."):  # later sections override earlier ones
@@ -89,18 +89,18 @@ def read_pip_settings():
 
 
 def translate_settings(pip_settings):
-    """Return environment variables that make uv take packages from the same place as pip."""
+    """Return environment variables that make uv use the same package sources as pip."""
     variables = {
         uv_name: separator.join(pip_settings[name])
         for name, uv_name, separator in SETTINGS
         if pip_settings.get(name)
     }
-    # By default uv uses only the first index that has a package of that name.
+    # By default, uv uses only the first index that has the package.
     return {"UV_INDEX_STRATEGY": "unsafe-best-match", **variables}
 
 
 def choose_link_mode(uv):
-    """Make uv copy files if its cache is on another disk, where it cannot link them."""
+    """Return the variable that makes uv copy files if its cache is on another disk."""
     output = subprocess.run([uv, "cache", "dir"], stdout=subprocess.PIPE, text=True, check=True)
     cache = Path(output.stdout.strip())
     while not cache.exists():

@@ -1,8 +1,8 @@
-"""Build the site of the course: pages to open as files, or to serve from anywhere.
+"""Build the course's site: pages that work as local files or on any server.
 
     python -m tools.site        -> build/site/index.html
 
-The site includes decks and the kit if you built them before: `make slides`, `make self-study`.
+The site includes the decks and the kit if they are built (`make slides`, `make self-study`).
 """
 
 import argparse
@@ -48,11 +48,9 @@ def main(argv=None):
     kit = max(BUILD.glob("roofline-self-study-*.zip"), default=None)
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--into", type=Path, default=BUILD / "site", help="folder for the site")
-    parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of decks")
-    parser.add_argument("--kit", type=Path, default=kit, help="archive for students")
-    parser.add_argument(
-        "--address", help="where the site will be published, if course/term.toml doesn't say"
-    )
+    parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of the decks")
+    parser.add_argument("--kit", type=Path, default=kit, help="the students' archive")
+    parser.add_argument("--address", help="the site's URL, if course/term.toml doesn't have it")
     args = parser.parse_args(argv)
     site = (args.address or course.find_course(ROOT).term.site).rstrip("/")
     with tempfile.TemporaryDirectory() as work:
@@ -74,7 +72,7 @@ def main(argv=None):
 
 
 def write_files(work, files, kit, site):
-    """Write Sphinx's settings and the files that readers download; return the wheels' names."""
+    """Write Sphinx's settings and the downloads, and return the names of the wheels."""
     shutil.copy(HERE / "conf.py", work)
     for folder in ("static", "templates"):
         shutil.copytree(HERE / folder, work / folder)
@@ -94,7 +92,7 @@ def write_files(work, files, kit, site):
 
 
 def unpack_wheels(kit, into):
-    """Unpack the wheels of the kit; return their names, each after those that it needs."""
+    """Unpack the kit's wheels and return their names, each after its dependencies."""
     into.mkdir(parents=True)
     with zipfile.ZipFile(kit) as archive:
         names = [name for name in archive.namelist() if name.endswith(".whl")]
@@ -104,7 +102,7 @@ def unpack_wheels(kit, into):
 
 
 def write_pages(pages, decks, kit, beside):
-    """Write the pages that Sphinx reads. ``beside`` names files to download with a notebook."""
+    """Write the pages for Sphinx. ``beside`` lists files to download along with a notebook."""
     lectures, problems = find_released_notebooks()
     data = {
         "readme": split_by_heading(ROOT / "README.md"),
@@ -132,7 +130,7 @@ def write_pages(pages, decks, kit, beside):
             write_if_changed(pages / "lectures" / path.name, page)
     for path in problems:
         notebook = nbformat.read(path, as_version=4)
-        # A page needs no packages.
+        # Pages need no packages.
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
         page = make_notebook_page(notebook, path, "_problems.md", data)
         write_if_changed(pages / "problems" / path.name, page)
@@ -150,7 +148,7 @@ def render_explorer():
 
 
 def make_notebook_page(notebook, path, template, data):
-    """Return the notebook as text, with the site's links and the template below its title."""
+    """Return the notebook as text, with links to the site and the template below the title."""
     page = map_files_to_pages()[path.relative_to(ROOT).as_posix()]
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
@@ -168,12 +166,12 @@ def read_title_and_summary(path):
 
 
 def read_with_site_links(path):
-    """Read a text of the repository, with the site's links."""
+    """Read a document of the repository, and change its links to the site's."""
     # Doctests need the blank line at the end of a block, readers don't.
     return relink_to_site(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
 
 
 def split_by_heading(path):
-    """Split a text at its second-level headings; return each part by its heading."""
+    """Split a document at its second-level headings, and return the parts by heading."""
     opening, *rest = re.split(r"^(?=## )", read_with_site_links(path), flags=re.M)
     return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}

@@ -1,4 +1,4 @@
-"""Write the chip table as rows of text: the figures of each chip, and their sources."""
+"""Write the chip table as text: each chip's figures and their sources."""
 
 import roofkit as rk
 from roofkit._units import find_prefix

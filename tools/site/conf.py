@@ -1,4 +1,4 @@
-"""Settings of Sphinx for the pages that build.py writes. Pages load nothing from other hosts."""
+"""Sphinx settings for the pages that build.py writes. They load nothing from other hosts."""
 
 import re
 
@@ -25,7 +25,7 @@ LINKS = {
     "color-brand-primary": "var(--roofline-anchor)",
     "color-brand-content": "var(--roofline-anchor)",
 }
-# The live pictures use the variables with jp, which are JupyterLab's.
+# The live pictures use JupyterLab's variables, which start with jp.
 html_theme_options = {
     "light_css_variables": {
         **palette.css_variables(),
@@ -50,12 +50,12 @@ html_js_files = ["site.js"]
 html_favicon = "static/favicon.svg"
 html_copy_source = html_show_sourcelink = html_show_copyright = False
 html_use_index = html_domain_indices = False
-# Search would fetch the summaries, which browsers refuse for pages opened as files.
+# Search would fetch summaries, which browsers block on pages opened as files.
 html_show_search_summary = False
 
 
 def list_parameters(app, what, name, obj, options, lines):
-    """Write a docstring's section Parameters as a list, which reStructuredText understands."""
+    """Turn a docstring's Parameters section into a list in reStructuredText."""
     if "Parameters" not in lines:
         return
     start = lines.index("Parameters")
@@ -67,12 +67,12 @@ def list_parameters(app, what, name, obj, options, lines):
     lines[start:end] = [":Parameters:", *items.split("\n")]
 
 
-# Scripts of this type contain JSON; search must not highlight words in it.
+# Scripts of this type contain JSON, in which search must not highlight words.
 WIDGETS = "application/vnd.jupyter.widget"
 
 
 def correct_page(app, page, template, context, doctree):
-    """Correct folds, captions, tables and scripts for screen readers and for the search."""
+    """Fix folds, captions, tables and scripts for screen readers and search."""
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
         html = html.replace(' role="heading">', ' role="heading" aria-level="2">')
@@ -87,5 +87,5 @@ def correct_page(app, page, template, context, doctree):
 
 
 def setup(app):
-    app.connect("html-page-context", correct_page, priority=900)  # after the theme has its tree
+    app.connect("html-page-context", correct_page, priority=900)  # after the theme builds its tree
     app.connect("autodoc-process-docstring", list_parameters)

@@ -17,10 +17,10 @@ def find_deck_titles(folder):
 
 
 def copy_decks(slides, into):
-    """Copy the decks; return the title of each, and its files by their labels for readers."""
+    """Copy the decks, and return each deck's title and its files by label."""
     titles = find_deck_titles(slides)
     if not titles:
-        print(f"The site has no decks, since {slides} has none; run make slides", file=sys.stderr)
+        print(f"{slides} has no decks, so the site has none. Run make slides.", file=sys.stderr)
         return {}
     into.mkdir()
     copied = {}

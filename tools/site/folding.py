@@ -12,8 +12,8 @@ CALLS = ("check", "predict", "review")
 
 
 def fold_cells(notebook):
-    """Tag cells to fold, and replace the outputs of checks and guesses by an explanation."""
-    # Matches calls of the function that readers last had to write; at first it matches nothing.
+    """Tag cells to fold, and replace the outputs of checks and guesses with an explanation."""
+    # Matches calls of the last function that readers had to write; at first, nothing.
     blank = r"(?!)"
     for cell, after in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
         if f"cells.{cell.id}" in sentence.templates():
@@ -27,7 +27,7 @@ def fold_cells(notebook):
                 prompt = sentence(f"folded.{label}")
                 cell.metadata.mystnb = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
         if call := find_notebook_call(cell):
-            # In a row of such cells, only the last has the sentence.
+            # Of consecutive cells with the same call, only the last shows the sentence.
             last = find_notebook_call(after) != call
             page = f'<p class="asked">{sentence(f"asked.{call}")}</p>' if last else ""
             cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": page})]
@@ -38,6 +38,6 @@ def fold_cells(notebook):
 
 
 def find_notebook_call(cell):
-    """Return the name of the call in a cell that works only in a notebook, or ""."""
+    """Return the name of the call in a cell if it works only in a notebook, or ""."""
     call = cell and find_call(cell)
     return call.call if call and call.call in CALLS else ""

@@ -28,7 +28,7 @@ LINK = re.compile(r"\[([^\]]*)\]\(([^)#:\s]+)(#[^)\s]*)?\)")
 
 
 def find_released_notebooks():
-    """Return the lectures and the problem sets as students get them, in order."""
+    """Return the paths of the lectures and of the students' problem sets, in order."""
     lectures, problems = ROOT.glob("course/en/*.ipynb"), ROOT.glob("exercises/en/*/*.ipynb")
     return sorted(lectures), sorted(problems)
 
@@ -43,12 +43,12 @@ def map_files_to_pages():
 
 
 def find_linked_page(source, target):
-    """Return the page of the file that a text at ``source`` links to as ``target``, or None."""
+    """Return the page for the link ``target`` in the file ``source``, or None."""
     return map_files_to_pages().get(os.path.relpath(source.parent / target, ROOT))
 
 
 def relink_to_site(text, source, page="index.md"):
-    """Change the links of a text of the repository for a page of the site."""
+    """Change the links in a document of the repository for a page of the site."""
 
     def relink(match):
         target = find_linked_page(source, match[1])
@@ -58,7 +58,7 @@ def relink_to_site(text, source, page="index.md"):
 
 
 def relink_to_address(text, source, site):
-    """Change the links of a text to the site's address, or to plain words without an address."""
+    """Change the links in a document to URLs of the site, or to plain text if it has no URL."""
 
     def relink(match):
         words, target, anchor = match.groups("")

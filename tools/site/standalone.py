@@ -8,29 +8,29 @@ import nbformat
 from tools.sentences import sentence
 from tools.site.links import relink_to_address
 
-# A set's text explains the first cell of the downloaded file.
+# The paragraph of a problem set that says where its packages come from.
 NEEDS = re.compile(r"\n\n\*This notebook needs .*")
 
 
 def prepare_download(path, site, wheels):
     """Return the notebook at ``path`` as text, for a reader who may have only this file.
 
-    ``wheels`` lists the packages' file names. The first cell looks for them in the folder of
-    the notebook, in three folders above it, and at the site's address ``site`` if it is not "".
+    ``wheels`` lists the packages' file names. The first cell looks for them in the notebook's
+    folder, in the three folders above it, and at the site's URL ``site`` unless that is "".
     """
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "markdown":
             cell.source = NEEDS.sub("", relink_to_address(cell.source, path, site))
     first = nbformat.v4.new_code_cell(write_install_cell(site, wheels), id="install")
-    # JupyterLab folds the code because of the first key, Colab because of the second.
+    # The first key folds the code in JupyterLab, the second in Colab.
     first.metadata = {"jupyter": {"source_hidden": True}, "cellView": "form"}
     notebook.cells.insert(0, first)
     return nbformat.writes(notebook) + "\n"
 
 
 def write_install_cell(site, wheels):
-    """Return the code of the first cell: `install_course` and a call of it."""
+    """Return the code of the first cell: `install_course` and a call to it."""
     sentences = {
         name: sentence(f"alone.{name}", wheels=", ".join(wheels), found="{found}")
         for name in ("begin", "nowhere", "failed")

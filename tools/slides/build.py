@@ -1,12 +1,11 @@
 """Build decks from lectures and talks: one HTML file each, with live sliders and no network.
 
     python -m tools.slides                          course/en/*.ipynb and course/talk*.toml
-    python -m tools.slides course/talk.toml          this talk
-    python -m tools.slides course/en/01-*.ipynb     this lecture
+    python -m tools.slides course/talk.toml         one talk
+    python -m tools.slides course/en/01-*.ipynb     one lecture
         -> build/slides/NAME.html, NAME.pdf (a page per slide), NAME-notes.pdf (with the script)
 
-`decks.py` turns a lecture's cells into slides, and `talks.py` explains how to write a talk.
-Pictures are SVGs. reveal.js, MathJax and the widgets are fetched from npm once, into build/npm.
+Pictures are SVGs. reveal.js, MathJax and the widgets are downloaded once from npm to build/npm.
 """
 
 import argparse
@@ -73,13 +72,13 @@ def main(argv=None, root=ROOT):
 
 
 def make_decks(sources, lectures):
-    """Return the notebook of each deck; a talk may use slides of any lecture and source."""
+    """Return each deck's notebook. A talk can use slides from any lecture or source."""
     stems = [path.stem for path in sources]
     if doubled := [stem for stem in stems if stems.count(stem) > 1]:
         raise DeckError(f"two sources would both become {doubled[0]}.html: rename one")
     talks = {path: read_talk_file(path) for path in sources if path.suffix == ".toml"}
     wanted = dict.fromkeys([*(p for p in sources if p not in talks), *(lectures * bool(talks))])
-    # Running the lectures takes minutes, so wrong ids are found first, in the saved notebooks.
+    # Running the lectures takes minutes, so look for wrong ids in the saved notebooks first.
     saved = [slide for path in wanted for slide in split_slides(read_notebook(path))]
     for talk in talks.values():
         print(talk.describe_minutes(saved))

@@ -1,4 +1,4 @@
-"""Find the browser that prints decks and runs the tests of pages."""
+"""Find the browser that prints decks and runs the page tests."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ class NoBrowserError(RuntimeError):
 
 
 def find_chromium():
-    """Return the path of Chromium or Chrome, $CHROMIUM first. Raises NoBrowserError."""
+    """Return the path of Chromium or Chrome, preferably $CHROMIUM. Raises NoBrowserError."""
     names = ("chromium", "chromium-browser", "google-chrome")
     candidates = [os.environ.get("CHROMIUM"), *map(shutil.which, names)]
     with sync_playwright() as playwright:

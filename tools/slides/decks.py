@@ -1,6 +1,6 @@
 """Split a lecture into slides for the audience and notes for the speaker.
 
-A slide begins with a cell of type slide or subslide and ends before the next. On a slide
+A slide starts with a cell of type slide or subslide and ends before the next one. On a slide:
 
 - a `check` becomes a fragment with the answer and its most common slip;
 - the code of a figure or a table is hidden until the speaker presses a key;
@@ -42,7 +42,7 @@ class DeckError(Exception):
 class Slide:
     """The cells of a slide.
 
-    In a talk the script starts with ``before``, and ``instead`` replaces notes by their cell's id.
+    In a talk, the script starts with ``before``, and ``instead`` has new notes by cell id.
     """
 
     cells: list[NotebookNode]
@@ -82,7 +82,7 @@ class Slide:
 
     @property
     def seconds(self):
-        """How long the slide takes, with time for the audience."""
+        """The length of the slide, including time for the audience."""
         checks = sum(bool(_find_question(cell, "check")) for cell in self.cells)
         questions = checks + self.script.count(PAUSE)
         live = sum(WIDGET_VIEW in data for cell in self.cells for data in _list_output_types(cell))
@@ -90,7 +90,7 @@ class Slide:
         return spoken + LOOKING_SECONDS + THINKING_SECONDS * questions + WATCHING_SECONDS * live
 
     def stage_cells(self, seconds):
-        """Return copies of the cells as the deck shows them, paced to take these seconds."""
+        """Return copies of the cells as the deck shows them, timed to take this many seconds."""
         first, *rest = (cell for cell in map(_stage_cell, deepcopy(self.cells)) if cell)
         first.metadata.timing = round(seconds)
         if not self.script:
@@ -101,7 +101,7 @@ class Slide:
 
 
 def split_slides(lecture):
-    """Return the slides of a notebook; cells above the first slide are left out."""
+    """Return a notebook's slides, without the cells above the first slide."""
     slides = []
     for cell in lecture.cells:
         if get_slide_type(cell) in SLIDE_STARTS:
@@ -142,7 +142,7 @@ def _list_output_types(cell):
 
 
 def _find_question(cell, *calls):
-    """Return the id of the question that one of these calls asks in the cell, or ""."""
+    """Return the id of the question that the cell asks with one of these calls, or ""."""
     call = find_call(cell)
     return call.question if call and call.call in calls else ""
 
@@ -166,7 +166,7 @@ def _keep_quantities_whole(source):
 
 
 def _unfold_details(source):
-    """Unfold text for the script: its summary becomes a heading."""
+    """Unfold text for the script; the summary becomes a heading."""
     heading = sentence("deck.folded", summary=r"\1")
     unfolded = re.sub(r"<details><summary>(.*?)</summary>", heading, source)
     return unfolded.replace("</details>", "").strip()

