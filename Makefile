@@ -1,15 +1,15 @@
 # make lab     set up once, then open the course in JupyterLab (PORT=8888, BROWSER=none for no window)
 # make test    set up once, then run the fast tests; with ALL=1 also the slow ones
-# make weekly  run the slowest tests: of other projects' changes, every page and deck, whole kits
+# make weekly  run the slowest tests: changes in other projects, every page and deck, whole kits
 # make teach   open the course with the solutions and nbgrader's Formgrader
 # make grade   grade a problem set: make grade PS=ps1 (see TEACHING.md)
-# make kit     pack what students get into build/roofline-course-VERSION.zip
-# make self-study  pack a kit with model answers of paragraphs, for learning alone
+# make kit     pack the students' archive, build/roofline-course-VERSION.zip
+# make self-study  pack a kit with model answers, for self-study
 # make slides  build the decks, HTML and PDF, into build/slides
 # make site    build the web pages with the self-study kit, and with the decks if they are built;
-#              SITE=https://... tells downloaded notebooks where they come from
+#              with SITE=https://... downloaded notebooks get packages from there
 # make build   rebuild the notebooks from their texts
-# make extension  rebuild roofcheck's extension of JupyterLab (needs Node.js)
+# make extension  rebuild roofcheck's JupyterLab extension (needs Node.js)
 # make bench   measure the speed claims, as ratios
 # make lock    pin the newest releases that pyproject.toml allows
 VENV := .venv
@@ -35,7 +35,7 @@ kit: $(VENV)/ready
 self-study: $(VENV)/ready
 	@$(BIN)/python -m tools.kit --self-study
 
-# Continuous integration sets CI. Each worker collects all tests, so more workers cost time too.
+# Continuous integration sets CI. Every worker collects all tests, so extra workers cost time.
 LEFT_OUT := not weekly$(if $(or $(CI),$(ALL)),, and not slow)
 WORKERS ?= 2
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -67,8 +67,8 @@ bench: $(VENV)/ready
 	$(BIN)/python -m benchmarks.slider
 	$(BIN)/python -m benchmarks.grading
 
-# Jupyter's packages require rfc3987-syntax, but none of its schemas has the addresses that it checks.
-# Leaving it out saves two seconds at each start of JupyterLab and of nbgrader.
+# Jupyter's packages require rfc3987-syntax, but their schemas contain no addresses that it checks.
+# Without it, JupyterLab and nbgrader start two seconds faster.
 COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate \
     --no-emit-package roofkit --no-emit-package rooflab --no-emit-package roofcheck \
     --no-emit-package rfc3987-syntax --no-emit-package lark

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Build the extension of JupyterLab from its sources: sh tools/extension.sh roofcheck/home/lab .venv/bin
+# Build the JupyterLab extension from its sources: sh tools/extension.sh roofcheck/home/lab .venv/bin
 set -eu
 sources=$1
 bin=$(cd "$2" && pwd)
