@@ -34,7 +34,7 @@ class Text:
     lines: dict[str, int]
 
     def error(self, cell: NotebookNode, message: str, line: int = 1) -> BuildError:
-        """Return an error about a line of a cell, counted from 1; it names the line of the text."""
+        """Return an error about a line of a cell, counted from 1, that gives the text's line."""
         line += self.lines[cell.id] - 1
         return BuildError(f"{self.name}:{line}: cell {cell.id}: {message}")
 
@@ -109,7 +109,7 @@ def _mark_rubric(text: Text, cell: NotebookNode, model_answer: str) -> str:
         raise text.error(
             cell,
             "a rubric comes right after an answer graded by hand; students see its first "
-            "paragraph, the rest is for the person who marks",
+            "paragraph, and only markers see the rest",
         )
     hidden = f"{scheme}\n\n**A model answer:**\n\n{model_answer}"
     return f"{public}\n\n### BEGIN MARK SCHEME\n\n{hidden}\n\n### END MARK SCHEME"
@@ -174,7 +174,7 @@ def find_call(cell: NotebookNode) -> QuestionCall | None:
 
 
 def find_whole_cell_call(cell: NotebookNode) -> QuestionCall | None:
-    """Return the call that asks a question, or None if the cell has anything else."""
+    """Return the call that asks a question if the cell contains nothing else, or None."""
     call = find_call(cell)
     return call if call and call.is_whole_cell else None
 

@@ -48,7 +48,7 @@ def find_linked_page(source, target):
 
 
 def relink_to_site(text, source, page="index.md"):
-    """Change the links in a document of the repository for a page of the site."""
+    """Rewrite the links in a document of the repository for a page of the site."""
 
     def relink(match):
         target = find_linked_page(source, match[1])
@@ -58,7 +58,7 @@ def relink_to_site(text, source, page="index.md"):
 
 
 def relink_to_address(text, source, site):
-    """Change the links in a document to URLs of the site, or to plain text if it has no URL."""
+    """Rewrite the links in a document as URLs of the site, or as plain text without a URL."""
 
     def relink(match):
         words, target, anchor = match.groups("")
