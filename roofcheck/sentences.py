@@ -15,7 +15,7 @@ class Sentence:
     also be Sentences.
 
     >>> places = join_items(["the peak", "the links"])
-    >>> slip = Sentence("slip.two-in", way=word_direction(3.1), places=places)
+    >>> slip = Sentence("slip.two-in", way=describe_direction(3.1), places=places)
     >>> str(slip)
     'Too large by a factor of 2. The 2 may come from the peak and the links.'
     """
@@ -55,6 +55,6 @@ def capitalise(words: Sentence | str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def word_direction(ratio: float) -> Sentence:
+def describe_direction(ratio: float) -> Sentence:
     """Return "large" or "small" for an answer that is ``ratio`` times the right one."""
     return Sentence("way.large" if ratio > 1 else "way.small")

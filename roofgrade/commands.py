@@ -260,7 +260,7 @@ def export(course, name, form, into, provisional):
     if into and form != "plain":
         raise click.UsageError(sentence("commands.into_or_for"))
     if into:
-        text = exports.fill_in_file(course, name, into, provisional)
+        text = exports.fill_in_grade_column(course, name, into, provisional)
     else:
         text = getattr(exports, f"export_{form}")(course, name, provisional)
     try:

@@ -99,7 +99,7 @@ def matmul(
     63.50387596899225
     """
     B, D, F = check_sizes(B=B, D=D, F=F)
-    crossings = (1, 1) if tile is None else _count_crossings(B, F, tile)
+    crossings = (1, 1) if tile is None else _count_operand_reads(B, F, tile)
     return _matmul_cost(1, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossings)
 
 
@@ -184,7 +184,9 @@ def conv2d(
     weights = C_out * (C_in / groups if symbolic else C_in // groups) * K * K
     outputs = N * C_out * rows * cols
     width = _itemsizes(dtype, weight_dtype, out_dtype)
-    seen = _count_seen(H, rows, K, stride) * _count_seen(W, cols, K, stride)
+    seen = _count_inputs_in_filters(H, rows, K, stride) * _count_inputs_in_filters(
+        W, cols, K, stride
+    )
     moved = _sum_moved(
         moves, X=width[0] * N * C_in * seen, Y=width[1] * weights, Z=width[2] * outputs
     )
@@ -234,7 +236,7 @@ def _matmul_cost(N, B, D, F, dtype, weight_dtype, out_dtype, fma, moves, crossin
     return Cost(_check_fma(fma) * N * B * D * F, moved)
 
 
-def _count_crossings(B, F, tile):
+def _count_operand_reads(B, F, tile):
     """Count how many times X and Y cross the memory channel."""
     if not isinstance(tile, (tuple, list)) or len(tile) != 2:
         raise ValueError(f"tile must be a (rows, columns) pair of the result, got {tile!r}")
@@ -275,18 +277,18 @@ def _sum_moved(moves, **operands):
     total = 0
     for place, size in enumerate(size for name, size in operands.items() if name in moves):
         # For 10^7 points, adding in place is ten times as fast as allocating a new array.
-        if place > 1 and isinstance(total, np.ndarray) and _keeps_shape(total, size):
+        if place > 1 and isinstance(total, np.ndarray) and _is_broadcast_into(total, size):
             total += size
         else:
             total = total + size
     return total
 
 
-def _keeps_shape(total, size):
+def _is_broadcast_into(total, size):
     return not is_symbolic(size) and np.broadcast_shapes(total.shape, np.shape(size)) == total.shape
 
 
-def _count_seen(length, outputs, K, stride):
+def _count_inputs_in_filters(length, outputs, K, stride):
     """Count the input elements along one side that at least one filter covers."""
     if is_symbolic(K) or is_symbolic(stride):
         return length

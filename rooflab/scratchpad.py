@@ -13,7 +13,7 @@ import numpy as np
 from roofkit._inputs import check_broadcast, check_number, check_sizes, itemsize
 from roofkit._units import format_quantity
 from roofkit.roofline import Cost, larger
-from rooflab.scratchpad_handles import Array, Block, Handle, format_shape
+from rooflab.scratchpad_arrays import Array, Block, Handle, format_shape
 
 # Initial values of sums, products, minima and maxima. All other numbers are data to be loaded.
 START_VALUES = (0.0, 1.0, math.inf, -math.inf)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from roofcheck.sentences import sentence
 from roofcheck.study.check import latest_grades
-from roofcheck.tables.variants import is_nobody
+from roofcheck.tables.variants import is_id_missing
 
 HAND_IN_VARIABLE = "ROOFLINE_HAND_IN"  # set during the run before a hand-in
 CELL_SECONDS, SECONDS = 60, 300
@@ -156,7 +156,7 @@ def write_verdicts(path):
             name: [grade.verdict.state, grade.verdict.credit]
             for name, grade in latest_grades().items()
         },
-        "me": "" if is_nobody(me) else str(me).strip()[:LONGEST],
+        "me": "" if is_id_missing(me) else str(me).strip()[:LONGEST],
         "me_is_text": isinstance(me, str),
     }
     Path(path).write_text(json.dumps(record), encoding="utf-8")

@@ -12,9 +12,9 @@ from roofcheck.reading.expressions import evaluate
 from roofcheck.reading.numbers import (
     GivenNumber,
     UnreadableError,
-    as_sequence,
     describe_type,
     is_missing,
+    list_items,
     read_number,
 )
 from roofcheck.reading.spelling import extract_formula
@@ -115,7 +115,7 @@ class Function(Question):
         merged = merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()), [])
         return _format_calls(self.arguments, case)[0], merged
 
-    def with_cases(self, seed):
+    def with_case_seed(self, seed):
         return replace(self, seed=seed)
 
     def problems(self):
@@ -174,7 +174,7 @@ class Function(Question):
                 right.append(name)
                 credit += 1
                 continue
-            first = known.first_wrong_case(column) if first is None else first
+            first = known.find_first_wrong_case(column) if first is None else first
             rounded = _are_rounded(column, known.right)
             diagnosis = None if rounded else known.diagnose(column)
             if rounded:
@@ -266,7 +266,7 @@ class Function(Question):
             reason = sentence("function.plain-values", kind=describe_type(raw))
             message = self._call_sentence("function.no-number", case, reason=reason)
             raise _TroubleError(Verdict(0, message))
-        values = as_sequence(raw, len(self.results) + 1)
+        values = list_items(raw, len(self.results) + 1)
         if len(values) != len(self.results):
             # At most one extra item was read from the iterator.
             endless = not isinstance(raw, Sized) and len(values) > len(self.results)
@@ -283,8 +283,8 @@ class Function(Question):
             message = self._call_sentence("function.no-number", case, reason=error)
             raise _TroubleError(Verdict(0, message)) from None
 
-    def _redraw_once(self, rng):
-        return replace(super()._redraw_once(rng), seed=f"{rng.random()}")
+    def _draw_new_figures(self, rng):
+        return replace(super()._draw_new_figures(rng), seed=f"{rng.random()}")
 
 
 @dataclass(frozen=True, kw_only=True)

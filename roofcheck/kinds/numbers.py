@@ -29,7 +29,7 @@ from roofcheck.reading.labels import order_by_labels
 from roofcheck.reading.number_texts import comma_error
 from roofcheck.reading.numbers import UnreadableError, is_missing, read_number
 from roofcheck.reading.spelling import extract_formula
-from roofcheck.sentences import capitalise, join_items, sentence, word_direction
+from roofcheck.sentences import capitalise, describe_direction, join_items, sentence
 from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_sentence
 from roofcheck.slips.question_slips import QuestionSlips, Slip
 from roofcheck.slips.scales import HALF_CREDIT
@@ -93,7 +93,7 @@ class Number(Question):
     def formulas(self):
         return [self.formula]
 
-    def settled_by(self, others: Iterable["Number"]) -> set[str]:
+    def find_settled_names(self, others: Iterable["Number"]) -> set[str]:
         """Return the shared inputs and steps that the correctly answered ``others`` depend on."""
         settled = set()
         for other in others:
@@ -129,7 +129,7 @@ class Number(Question):
         return Verdict(HALF_CREDIT, message, slips=("wrong label",))
 
     @property
-    def _next_whole(self):
+    def _round_up_reference(self):
         """The right answer, rounded up."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
@@ -155,11 +155,15 @@ class Number(Question):
         if self.usual and not any(self.usual in slip.names for slip in self.known_slips.singles):
             problems.append(f"its usual slip {self.usual!r} isn't one of its slips")
         if self.unit == "tokens":
-            wholes = [s.names[0] for s in self.known_slips.steps if s.column[0] == self._next_whole]
+            wholes = [
+                s.names[0]
+                for s in self.known_slips.steps
+                if s.column[0] == self._round_up_reference
+            ]
             problems += [f"the slip {name!r} is the first whole number" for name in wholes]
         return problems
 
-    def unused_words(self) -> list[str]:
+    def find_unused_words(self) -> list[str]:
         """Return the names in ``words`` that match no slip, which is a mistake in the table."""
         slips = [*self.known_slips.steps, *self.known_slips.single_changes]
         known = {slip.names[0] for slip in slips}
@@ -182,7 +186,7 @@ class Number(Question):
         remark = self.known_slips.remark_if_right([given])
         if remark is None and self.known_slips.is_too_short([given]):
             return Verdict(0, sentence("number.more-digits"), slips=("few digits",))
-        if remark is None and self.unit == "tokens" and given.value == self._next_whole:
+        if remark is None and self.unit == "tokens" and given.value == self._round_up_reference:
             remark = sentence("number.whole-tokens")
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
@@ -217,7 +221,7 @@ class Number(Question):
         if self.beyond and (why := apply_formula(self.beyond, values | {"answer": given.value})):
             return Verdict(0, why)
         if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
-            way = word_direction(given.value / reference)
+            way = describe_direction(given.value / reference)
             return Verdict(0, sentence("number.measured", way=way))
         if has_swapped_digits(given, reference):
             return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
@@ -266,7 +270,7 @@ class Several(Question):
         }
         right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
         for (name, part), value in zip(self.parts.items(), answers, strict=True):
-            if verdicts[name].slips and (settled := part.settled_by(right)):
+            if verdicts[name].slips and (settled := part.find_settled_names(right)):
                 verdicts[name] = part.judge(value, settled)
         verdicts |= dict(self._verdicts_that_follow(verdicts, answers))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
@@ -282,7 +286,7 @@ class Several(Question):
                 messages.setdefault(verdict.message, []).append(name)
         good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, _word_parts(good, messages), slips=slips, right=good)
+        return Verdict(credit, _describe_right_parts(good, messages), slips=slips, right=good)
 
     def _verdicts_that_follow(self, verdicts, answers):
         """Yield verdicts on wrong parts that follow from the student's other answers."""
@@ -334,7 +338,7 @@ class Several(Question):
     def problems(self):
         return [f"{n}: {problem}" for n, part in self.parts.items() for problem in part.problems()]
 
-    def _redraw_once(self, rng):
+    def _draw_new_figures(self, rng):
         if not self.has_new_figures:
             return self
         inputs = [figure for part in self.parts.values() for figure in part.inputs.values()]
@@ -349,7 +353,7 @@ class Several(Question):
         return replace(self, parts=parts, praise="")
 
 
-def _word_parts(good, messages):
+def _describe_right_parts(good, messages):
     """Join the messages of all wrong parts; if that is too long, return only the first."""
     right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
     for shorten in (str, first_sentence):

@@ -70,7 +70,7 @@ class Order(Question):
         if given and all(is_missing(item) for item in given):
             return missing_verdict(...)
         if sorted(map(str, given)) != sorted(right):
-            return Verdict(0, self._word_wrong_items(given))
+            return Verdict(0, self._describe_wrong_items(given))
         if given == list(right):
             return Verdict(1, self.praise)
         if self.reversed_says and given == list(right[::-1]):
@@ -109,7 +109,7 @@ class Order(Question):
         except TypeError:
             return None
 
-    def _word_wrong_items(self, given):
+    def _describe_wrong_items(self, given):
         """Return the message for an answer whose items differ from those of the question."""
         options = join_items(sorted(self.items), "comma")
         if self._has_letters:
@@ -157,7 +157,7 @@ class Order(Question):
     def has_new_figures(self):
         return self.redraw is not None
 
-    def _redraw_once(self, rng):
+    def _draw_new_figures(self, rng):
         if not self.redraw:
             return self
         return replace(self, **{"needs": {}, "praise": ""} | dict(self.redraw(rng)))

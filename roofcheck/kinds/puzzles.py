@@ -69,7 +69,7 @@ class Puzzle(Question):
         rng = random.Random(f"{self.seed}")
         return tuple(self.case(rng, number) for number in range(self.case_count))
 
-    def with_cases(self, seed):
+    def with_case_seed(self, seed):
         return replace(self, seed=seed)
 
     def judge(self, answer):
@@ -131,8 +131,8 @@ class Puzzle(Question):
         logs = [math.log(multiple) for multiple in self.credit]
         return round(float(np.interp(math.log(times), logs, list(self.credit.values()))), 1)
 
-    def _redraw_once(self, rng):
-        return replace(super()._redraw_once(rng), seed=f"{rng.random()}")
+    def _draw_new_figures(self, rng):
+        return replace(super()._draw_new_figures(rng), seed=f"{rng.random()}")
 
 
 def _matching_slips(slips, run):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from roofcheck.reading import units
 from roofcheck.reading.number_texts import AmbiguousError
-from roofcheck.reading.numbers import UnreadableError, word_missing
+from roofcheck.reading.numbers import UnreadableError, describe_missing_answer
 from roofcheck.sentences import capitalise, join_items, sentence
 from roofcheck.steps.computation import apply_formula, formula_arguments
 from roofcheck.steps.course_chips import course_chips
@@ -85,13 +85,13 @@ class Question(abc.ABC):
         """
         rng = random.Random(f"{seed}")
         for _ in range(TRIES):
-            fresh = self._redraw_once(rng)
+            fresh = self._draw_new_figures(rng)
             values = {name: figure.value for name, figure in fresh.all_inputs().items()}
             if (not self.holds or apply_formula(self.holds, values)) and not fresh.problems():
                 return fresh
         raise ValueError(f"none of {TRIES} draws of {self.asks!r} keeps its slips distinct")
 
-    def with_cases(self, seed) -> "Question":
+    def with_case_seed(self, seed) -> "Question":
         """Return the question with cases drawn from this seed, if it has cases."""
         return self
 
@@ -100,11 +100,11 @@ class Question(abc.ABC):
 
         The message never quotes those cases.
         """
-        other = self.with_cases(seed)
+        other = self.with_case_seed(seed)
         known = self.judge(answer)
         if not known.credit or other is self:
             return known
-        return lower_verdict(known, other.judge(answer))
+        return choose_lower_verdict(known, other.judge(answer))
 
     def all_inputs(self) -> Mapping[str, Input]:
         """Return the inputs by name, including those of all parts."""
@@ -175,7 +175,7 @@ class Question(abc.ABC):
         """Return the question with other inputs, without the praise about the original ones."""
         return replace(self, inputs=inputs, praise="")
 
-    def _redraw_once(self, rng):
+    def _draw_new_figures(self, rng):
         if not self.has_new_figures:
             return self
         chips = choose_other_chips(self.inputs.values(), rng)
@@ -184,7 +184,7 @@ class Question(abc.ABC):
 
 def missing_verdict(answer) -> Verdict:
     """Return the Verdict for a missing answer, which is ``...`` or None."""
-    return Verdict(0, word_missing(answer), "missing")
+    return Verdict(0, describe_missing_answer(answer), "missing")
 
 
 def unreadable_verdict(error: UnreadableError) -> Verdict:
@@ -193,7 +193,7 @@ def unreadable_verdict(error: UnreadableError) -> Verdict:
     return Verdict(0, str(error), "asked" if isinstance(error, AmbiguousError) else state)
 
 
-def lower_verdict(known: Verdict, other: Verdict) -> Verdict:
+def choose_lower_verdict(known: Verdict, other: Verdict) -> Verdict:
     """Return the verdict on the known cases, unless the other verdict has clearly less credit."""
     if other.credit >= known.credit - CREDIT_TOLERANCE:
         return known

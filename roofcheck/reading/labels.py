@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from roofcheck.reading.expressions import LONGEST_TEXT
-from roofcheck.reading.numbers import UnreadableError, as_sequence
+from roofcheck.reading.numbers import UnreadableError, list_items
 from roofcheck.reading.spelling import to_plain_signs
 from roofcheck.sentences import join_items, sentence
 
@@ -37,7 +37,7 @@ def order_by_labels(answer, names):
     if isinstance(answer, Mapping):
         pairs = [(find_part(label, names), value) for label, value in answer.items()]
     else:
-        pairs = [_read_label(item, names) for item in as_sequence(answer, len(names) + 1)]
+        pairs = [_read_label(item, names) for item in list_items(answer, len(names) + 1)]
     if len(pairs) != len(names):
         raise UnreadableError(sentence("parts.count", count=len(names), names=join_items(names)))
     taken = [place for place, _ in pairs if place is not None]

@@ -34,7 +34,7 @@ def is_missing(answer):
     return answer is None or answer is ...
 
 
-def word_missing(answer):
+def describe_missing_answer(answer):
     return sentence("missing.fill-in" if answer is ... else "missing.none")
 
 
@@ -53,7 +53,7 @@ def read_number(answer, unit="", figure=""):
     ``figure`` names the attribute to read from an Estimate. Raises UnreadableError.
     """
     if is_missing(answer):
-        raise UnreadableError(word_missing(answer), missing=True)
+        raise UnreadableError(describe_missing_answer(answer), missing=True)
     if isinstance(answer, str):
         return read_text(answer, unit)
     if isinstance(answer, (Cost, Roofline, Estimate, hardware.Chip)):
@@ -80,7 +80,7 @@ def read_number(answer, unit="", figure=""):
 
 def _unwrap_single(answer):
     for _ in range(3):
-        items = as_sequence(answer, 2)
+        items = list_items(answer, 2)
         if len(items) != 1:
             count = len(answer) if isinstance(answer, Sized) else sentence("unread.more-than-one")
             kind = describe_type(answer)
@@ -120,7 +120,7 @@ def _read_roofkit_object(answer, unit, figure):
     raise UnreadableError(sentence("unread.object", unit=units.format_unit(unit), **fields))
 
 
-def as_sequence(answer, most):
+def list_items(answer, most):
     """Return the items of a collection; anything else becomes a tuple of one item.
 
     At most ``most`` items are read from an iterator, because it may be endless.

@@ -42,11 +42,11 @@ def as_html(question: Question) -> str:
 def as_markdown(question: Question) -> str:
     """Return the question's own Markdown, and a table of the chip specs needed to answer it."""
     return "\n\n".join(
-        filter(None, (question.context_text(), _figures_table(chips_to_look_up(question))))
+        filter(None, (question.context_text(), _figures_table(find_chips_to_look_up(question))))
     )
 
 
-def chips_to_look_up(question: Question) -> list[str]:
+def find_chips_to_look_up(question: Question) -> list[str]:
     """Return the chips whose specs are needed for the answer and not given in the question."""
     fields = {name for _, name, _, _ in Formatter().parse(question.asks)}
     looked_up = [

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from roofcheck.reading.agreement import SAME_RTOL, are_equal
-from roofcheck.sentences import Sentence, sentence, word_direction
+from roofcheck.sentences import Sentence, describe_direction, sentence
 from roofcheck.steps.computation import SlipValue
 
 LONGEST_MESSAGE = 200
@@ -32,7 +32,7 @@ class Diagnosis:
     is_vague: bool = False
 
 
-def word_diagnosis(
+def diagnose_slips(
     fitting: Sequence[SlipValue], right: Sequence[float], figures: Sequence[float] = ()
 ) -> Diagnosis:
     """Return one Diagnosis covering every slip that matches, with the highest credit.
@@ -56,7 +56,7 @@ def _factor_message(fitting, right):
     same = are_equal(fitting[0].column, [ratio * value for value in right])
     if not (same and all(map(_is_guess, fitting)) and is_plain_factor(ratio, 1.0)):
         return ""
-    words = {"way": word_direction(ratio), "factor": f"{max(ratio, 1 / ratio):.3g}"}
+    words = {"way": describe_direction(ratio), "factor": f"{max(ratio, 1 / ratio):.3g}"}
     that = sentence("slip.that")
     known = [str(slip.says).removeprefix(that) for slip in fitting if not slip.is_generic]
     clauses = [*dict.fromkeys(map(_first_clause, known))]

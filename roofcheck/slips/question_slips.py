@@ -26,7 +26,7 @@ from roofcheck.reading.agreement import (
 )
 from roofcheck.reading.numbers import GivenNumber
 from roofcheck.sentences import Sentence
-from roofcheck.slips.diagnosis import Diagnosis, is_plain_factor, word_diagnosis
+from roofcheck.slips.diagnosis import Diagnosis, diagnose_slips, is_plain_factor
 from roofcheck.slips.rare_slips import list_input_slips, list_rare_slips
 from roofcheck.slips.scales import HALF_CREDIT, factors_of_two, unit_scales, zero_scales
 from roofcheck.slips.single_changes import list_single_changes
@@ -108,12 +108,12 @@ class QuestionSlips:
     @functools.cached_property
     def alternatives(self) -> list[SlipValue]:
         """Alternative right answers."""
-        return [slip for slip in self._own_slips if slip.credit == 1]
+        return [slip for slip in self._table_slip_values if slip.credit == 1]
 
     @functools.cached_property
     def steps(self) -> list[SlipValue]:
         """The slips from the question's table, and those that replace an input."""
-        steps = [slip for slip in self._own_slips if slip.credit < 1]
+        steps = [slip for slip in self._table_slip_values if slip.credit < 1]
         steps += self._mistaken_inputs()
         steps = [
             replace(step, credit=HALF_CREDIT) if step.names[0] in self._half else step
@@ -183,7 +183,7 @@ class QuestionSlips:
     @functools.cached_property
     def match_rtol(self) -> float:
         """The relative tolerance within which an answer matches a slip."""
-        count = sum(map(self._is_in_window, self.singles)) or 1
+        count = sum(map(self._is_within_decades, self.singles)) or 1
         return min(CLOSE_RTOL, max(EXACT_RTOL, CHANCE * WINDOW / (2 * count)))
 
     @functools.cached_property
@@ -231,10 +231,10 @@ class QuestionSlips:
         likely = [slip for slip in fitting if slip.names[0].partition(": ")[0] not in settled]
         fitting = likely or fitting
         figures = [figure.value for _, figure in self._computation.figure_inputs()]
-        return word_diagnosis(fitting, self.right, figures) if fitting else None
+        return diagnose_slips(fitting, self.right, figures) if fitting else None
 
     @functools.cached_property
-    def _own_slips(self):
+    def _table_slip_values(self):
         return [
             SlipValue((s.name,), self._computation.compute(formula=s.formula), s.says, s.credit)
             for s in self._own
@@ -286,7 +286,7 @@ class QuestionSlips:
         """Return whether the value is right in case ``number``."""
         return agrees([given], self.right[number : number + 1], self.rtol)
 
-    def first_wrong_case(self, given: Sequence[GivenNumber]) -> int:
+    def find_first_wrong_case(self, given: Sequence[GivenNumber]) -> int:
         """Return the number of the first wrong case."""
         return next(n for n, value in enumerate(given) if not self.is_right_at(n, value))
 
@@ -358,13 +358,13 @@ class QuestionSlips:
                     min(step.credit, second.credit),
                     is_certain=False,
                 )
-                if self._is_in_window(pair):
+                if self._is_within_decades(pair):
                     if meets + 1 > room:
                         continue
                     meets += 1
                 yield pair
 
-    def _is_in_window(self, candidate):
+    def _is_within_decades(self, candidate):
         ratios = [a / b for a, b in zip(candidate.column, self.right, strict=True) if b]
         return all(ratio > 0 and abs(math.log10(ratio)) <= DECADES / 2 for ratio in ratios)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from roofcheck.reading import units
 from roofcheck.reading.agreement import are_equal
-from roofcheck.sentences import Sentence, join_items, word_direction
+from roofcheck.sentences import Sentence, describe_direction, join_items
 from roofcheck.steps.computation import Computation, SlipValue
 from roofcheck.steps.course_chips import course_chips
 from roofcheck.steps.inputs import ANOTHER_CHIP
@@ -29,7 +29,7 @@ def list_input_slips(computation: Computation) -> list[SlipValue]:
 def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> list[SlipValue]:
     """Return all other rare slips; any of the usual ``steps`` may also be inverted."""
     slips = [
-        *_across_slips(computation),
+        *_inverted_rate_slips(computation),
         *_other_chip_slips(computation),
         *_parentheses_slips(computation),
         *_inverted_slips(computation, steps),
@@ -37,7 +37,7 @@ def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> lis
     return [slip for slip in slips if computation.is_distinct(slip.column)]
 
 
-def _across_slips(computation) -> Iterator[SlipValue]:
+def _inverted_rate_slips(computation) -> Iterator[SlipValue]:
     """Yield slips with inverted rates, or with values rarely mistaken for an input."""
     for name, figure in computation.figure_inputs():
         if figure.unit.endswith("/s"):
@@ -75,7 +75,7 @@ def _parentheses_slips(computation) -> Iterator[SlipValue]:
     """Yield powers of ten on the wrong side, as in a / b * 10**12 for a / (b * 10**12)."""
     for power in range(16, 31):
         for sign in (power, -power):
-            words = {"power": power, "way": word_direction(10.0**sign), "half": power // 2}
+            words = {"power": power, "way": describe_direction(10.0**sign), "half": power // 2}
             says = Sentence("slip.parentheses" if power % 2 == 0 else "slip.prefix", **words)
             column = tuple(10.0**sign * value for value in computation.right)
             yield SlipValue((f"factor 10^{sign}",), column, says)

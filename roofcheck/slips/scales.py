@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from roofcheck.reading import units
 from roofcheck.reading.agreement import are_equal
-from roofcheck.sentences import Sentence, join_items, word_direction
+from roofcheck.sentences import Sentence, describe_direction, join_items
 from roofcheck.steps.computation import Computation, SlipValue
 
 # The credit for a half-right answer: the wrong unit, one of two parts, or one of two branches.
@@ -38,7 +38,7 @@ def unit_scales(unit: str) -> Iterator[Scale]:
         yield _make_scale(f"unit: {other}", factor, "unit", HALF_CREDIT, **words)
     for power in POWERS:
         if not any(math.isclose(10.0**power, factor) for factor in known_scales.values()):
-            says = Sentence("slip.prefix", power=abs(power), way=word_direction(10.0**power))
+            says = Sentence("slip.prefix", power=abs(power), way=describe_direction(10.0**power))
             yield Scale(f"prefix: 10^{power}", 10.0**power, says)
 
 
@@ -46,12 +46,12 @@ def factors_of_two(computation: Computation) -> Iterator[Scale]:
     """Yield the factors of 2, and of 8 if the inputs are in bytes."""
     for factor in (2.0, 0.5):
         places = join_items(dict.fromkeys(_sources_of_two(computation, factor)))
-        scale = _make_scale(f"factor {factor:g}", factor, "two", way=word_direction(factor))
-        says = Sentence("slip.two-in", way=word_direction(factor), places=places)
+        scale = _make_scale(f"factor {factor:g}", factor, "two", way=describe_direction(factor))
+        says = Sentence("slip.two-in", way=describe_direction(factor), places=places)
         yield replace(scale, says=says) if places else scale
     if any(figure.unit in ("bytes", "byte/s") for figure in computation.inputs.values()):
         for factor in (8.0, 0.125):
-            yield _make_scale(f"factor {factor:g}", factor, "eight", way=word_direction(factor))
+            yield _make_scale(f"factor {factor:g}", factor, "eight", way=describe_direction(factor))
 
 
 def zero_scales(unit: str) -> Iterator[Scale]:
@@ -60,7 +60,7 @@ def zero_scales(unit: str) -> Iterator[Scale]:
     for factor in (10.0, 0.1, 100.0, 0.01):
         if not any(math.isclose(factor, known) for known in known_factors):
             ten = f"{max(factor, 1 / factor):.0f}"
-            says = Sentence("slip.ten", factor=ten, way=word_direction(factor))
+            says = Sentence("slip.ten", factor=ten, way=describe_direction(factor))
             yield Scale(f"factor {factor:g}", factor, says)
 
 

@@ -17,11 +17,11 @@ from roofcheck.kinds.question import unreadable_verdict
 from roofcheck.reading import units
 from roofcheck.reading.numbers import GivenNumber, UnreadableError, is_missing, read_number
 from roofcheck.running.call_student import error_message, error_text
-from roofcheck.sentences import sentence, word_direction
+from roofcheck.sentences import describe_direction, sentence
 from roofcheck.showing.explanation import as_text, explain_answer
 from roofcheck.study import answers
 from roofcheck.tables.catalogue import find_question
-from roofcheck.tables.variants import find_variant, is_nobody, judge_variant
+from roofcheck.tables.variants import find_variant, is_id_missing, judge_variant
 from roofkit._html import start_with_blank_line, subscript_times
 from rooflab import palette
 
@@ -129,13 +129,13 @@ def judge_answer(question_id, answer, me=AS_WRITTEN, seed=None):
     """
     question = find_question(question_id)
     if me is AS_WRITTEN and seed is not None:
-        return question, judge_quietly(question.judge_for_points, answer, seed)
+        return question, judge_without_output(question.judge_for_points, answer, seed)
     if me is AS_WRITTEN:
-        return question, judge_quietly(question.judge, answer)
-    if is_nobody(me):
+        return question, judge_without_output(question.judge, answer)
+    if is_id_missing(me):
         return question, Verdict(0, sentence("variant.nobody"), "missing")
     question = find_variant(question_id, me)
-    return question, judge_quietly(judge_variant, question_id, question, answer)
+    return question, judge_without_output(judge_variant, question_id, question, answer)
 
 
 def latest_grades():
@@ -152,7 +152,7 @@ def predict(question_id, guess=...):
     question = _find_number_question(question_id)
     if is_missing(guess):
         return Grade(Verdict(0, sentence("guess.first"), "missing"), 0)
-    return Grade(judge_quietly(_compare_guess, question_id, question, guess), 0)
+    return Grade(judge_without_output(_compare_guess, question_id, question, guess), 0)
 
 
 def reveal(question_id, value):
@@ -193,7 +193,7 @@ def _find_number_question(question_id):
     return question
 
 
-def judge_quietly(judge, *arguments):
+def judge_without_output(judge, *arguments):
     """Judge an answer, and catch errors and stderr output from the student's code."""
     stderr = io.StringIO()
     try:
@@ -234,7 +234,7 @@ def _compare_guess(question_id, question, guess):
     key = next((name for name, limit in limits.items() if factor < limit), "unit")
     if key == "unit" and (math.isinf(number.value) or units.DIMENSIONS[question.unit] == "ratio"):
         key = "far"
-    words = {"way": word_direction(ratio), "unit": units.format_unit(question.unit)}
+    words = {"way": describe_direction(ratio), "unit": units.format_unit(question.unit)}
     return Verdict(0, sentence(f"guess.{key}", **words), "guess")
 
 

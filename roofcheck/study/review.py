@@ -9,7 +9,7 @@ from roofcheck.kinds import Question
 from roofcheck.sentences import sentence
 from roofcheck.showing import question_page
 from roofcheck.study import answers, typed_answers
-from roofcheck.study.check import COUNTING_STATES, Grade, judge_quietly
+from roofcheck.study.check import COUNTING_STATES, Grade, judge_without_output
 from roofcheck.tables.catalogue import load_questions
 
 # Days until a question returns: the next gap after a right answer, the first after a wrong one.
@@ -171,16 +171,18 @@ def answer_due(due, answer):
     if isinstance(answer, str):
         verdict = typed_answers.judge_text(due.question_id, due.seed, question, answer)
     else:
-        verdict = judge_quietly(question.judge, answer)
+        verdict = judge_without_output(question.judge, answer)
     if verdict.state not in COUNTING_STATES:
         return Grade(verdict, 0)
     failed = answers.keep_answer(due.question_id, verdict, answer, due.reviews + 1)
     after = [entry for entry in schedule() if entry.question_id == due.question_id]
-    verdict = verdict.with_sentence(failed or _word_return(due.question_id, verdict, after))
+    verdict = verdict.with_sentence(
+        failed or _describe_next_review(due.question_id, verdict, after)
+    )
     return Grade(verdict, 0, question if verdict.credit < 1 else None)
 
 
-def _word_return(question_id, verdict, after):
+def _describe_next_review(question_id, verdict, after):
     if not after:
         return sentence("review.done")
     day = after[0].when

@@ -18,7 +18,7 @@ from roofcheck.kinds import Question, Verdict
 from roofcheck.running.call_student import error_text
 from roofcheck.sentences import sentence
 from roofcheck.showing.question_page import find_signature, is_answered_by_code
-from roofcheck.study.check import judge_quietly
+from roofcheck.study.check import judge_without_output
 from roofcheck.tables.catalogue import find_question
 
 # The modules that typed code can use.
@@ -40,7 +40,7 @@ def judge_text(question_id: str, seed: str, question: Question, text: str) -> Ve
     if not code or code == function_head(question):
         return Verdict(0, sentence("typed.nothing"), "missing")
     if not is_answered_by_code(question):
-        return judge_quietly(question.judge, code)
+        return judge_without_output(question.judge, code)
     request = json.dumps({"question_id": question_id, "seed": seed, "code": text})
     command = [sys.executable, "-P", "-c", f"from {__name__} import main; main()"]
     # The process uses the same import path as this one.
@@ -81,5 +81,5 @@ def main():
     request = json.load(sys.stdin)
     question = find_question(request["question_id"]).with_new_figures(request["seed"])
     with contextlib.redirect_stdout(sys.stderr):
-        verdict = judge_quietly(_judge_code, question, request["code"])
+        verdict = judge_without_output(_judge_code, question, request["code"])
     print(json.dumps(asdict(verdict)))

@@ -121,7 +121,7 @@ def read_questions(
             for group, shared in groups.items():
                 _check_keys(shared, GROUP_KEYS, f"shared.{group}")
             if "like" in entry:
-                questions[name] = _make_like(entry, known)
+                questions[name] = _make_redrawn_question(entry, known)
             else:
                 questions[name] = _make_question(_merge_groups(entry, groups))
         except (KeyError, TypeError, ValueError) as error:
@@ -162,7 +162,7 @@ def _make_question(entry):
     return made
 
 
-def _make_like(entry, known):
+def _make_redrawn_question(entry, known):
     """Return a copy of another question with new numbers drawn from the seed."""
     _check_keys(entry, LIKE_KEYS, "a question like another")
     other, seed = entry["like"], entry["seed"]
@@ -212,12 +212,12 @@ def _make_input(name, given) -> Input:
         made = make(value, given.pop("of", "a number"))
     else:
         made = make(*() if kind == "fma" else (value,), **given)
-    return _reword_mistakes(
+    return _edit_mistaken_values(
         replace(made, source_of_two=two or made.source_of_two), instead, without
     )
 
 
-def _reword_mistakes(made, instead, without):
+def _edit_mistaken_values(made, instead, without):
     """Return an input with the table's changes to the values that it can be mistaken for."""
     known = {one.name: one for one in made.mistaken_for if one.name not in without}
     if unknown := [name for name in without if not any(o.name == name for o in made.mistaken_for)]:
@@ -240,7 +240,7 @@ def _reword_mistakes(made, instead, without):
         known = [each.name for each in fresh.mistaken_for]
         kept = {n: told for n, told in own.items() if not isinstance(told, str) or n in known}
         return replace(
-            _reword_mistakes(fresh, kept, [name for name in without if name in known]),
+            _edit_mistaken_values(fresh, kept, [name for name in without if name in known]),
             source_of_two=made.source_of_two,
         )
 
@@ -419,7 +419,7 @@ class _Draw(Call):
         return DRAWS[self.function](values[RANDOM], *found)
 
 
-def _made_function(entry, inputs):
+def _make_function(entry, inputs):
     arguments, shared_slips = entry["arguments"], entry.pop("slips", {})
     draws: dict[str, tuple[str, Node]] = {}
     for name, expression in entry.pop("case").items():
@@ -487,7 +487,7 @@ class _Item:
         return found | {"item": self.name}
 
 
-def _made_order(entry, inputs):
+def _make_order(entry, inputs):
     told = entry.pop("items")
     told = told if isinstance(told, Mapping) else dict.fromkeys(told, "")
     told = {name: {"text": of} if isinstance(of, str) else of for name, of in told.items()}
@@ -509,11 +509,11 @@ def _made_order(entry, inputs):
         shown = {name: shows.format_map(of) for name, of in told.items()}
         by = {"inputs": inputs, "items": [*told], "key": right.index, "shows": shown.get}
         return Order(**entry | by)
-    items = [_item(name, of, each, inputs, steps, slips) for name, of in told.items()]
+    items = [_make_order_item(name, of, each, inputs, steps, slips) for name, of in told.items()]
     return Order(**entry, **_ordered_by_steps(items, inputs, shows))
 
 
-def _item(name, of, each, inputs, steps, slips):
+def _make_order_item(name, of, each, inputs, steps, slips):
     """Make an item from its own values, the inputs of ``each``, and the shared steps and slips."""
     own = {
         label: _make_input(label, {key: name if v == "{item}" else v for key, v in given.items()})
@@ -614,7 +614,7 @@ class _FirstTrue:
 
 MAKERS = {
     "number": _make_number, "several": _make_several, "formula": _make_formula,
-    "choice": _make_choice, "function": _made_function, "order": _made_order,
+    "choice": _make_choice, "function": _make_function, "order": _make_order,
     "puzzle": _make_puzzle,
 }  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from roofcheck.kinds import Number, Several, Verdict
 from roofcheck.reading.agreement import agrees, agrees_exactly, is_precise
 from roofcheck.reading.labels import order_by_labels
-from roofcheck.reading.numbers import UnreadableError, as_sequence, is_missing, read_number
+from roofcheck.reading.numbers import UnreadableError, is_missing, list_items, read_number
 from roofcheck.sentences import join_items, sentence
 from roofcheck.showing import question_page
 from roofcheck.steps.inputs import GIVEN_BY_QUESTION
@@ -64,7 +64,7 @@ how many microseconds does it take?
     >>> given.chip, given.moved
     ('GB200', 2400000000)
     """
-    if is_nobody(me):
+    if is_id_missing(me):
         return Variant(sentence("variant.nobody"), {})
     question = find_variant(question_id, me)
     inputs = question.all_inputs()
@@ -111,7 +111,7 @@ def has_variants(question_id):
         return False
 
 
-def is_nobody(me):
+def is_id_missing(me):
     """Return whether ``me`` has not been filled in."""
     return is_missing(me) or not str(me).strip(" .")
 
@@ -131,7 +131,7 @@ def judge_variant(question_id, own, answer):
     """Judge an answer to one of a question's variants."""
     if isinstance(answer, Iterator):
         # An iterator can be read only once, but the answer is compared with several variants.
-        answer = as_sequence(answer, len(_list_parts(own)) + 1)
+        answer = list_items(answer, len(_list_parts(own)) + 1)
     verdict = own.judge(answer)
     others = [other for other in list_variants(question_id) if other is not own]
     if verdict.state != "wrong" or not any(_is_answer_to(other, answer) for other in others):

@@ -28,7 +28,7 @@ class LimitExceededError(Exception):
     """Reading a student's work exceeded the memory or time limit."""
 
 
-def limit_memory(room: int = MEMORY_ROOM):
+def limit_process_memory(room: int = MEMORY_ROOM):
     """Make this process raise MemoryError if it allocates more than ``room`` further bytes.
 
     Does nothing outside Linux, the only system that reports and limits this memory.
@@ -43,7 +43,7 @@ def limit_memory(room: int = MEMORY_ROOM):
 
 
 @contextlib.contextmanager
-def limit_time(seconds: float = SECONDS):
+def limit_process_time(seconds: float = SECONDS):
     """End this process if the block takes more than ``seconds`` of CPU time."""
     signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
@@ -82,8 +82,8 @@ def _send_result(pipe, function, arguments, room, seconds):
     try:
         gc.freeze()  # Garbage collection would touch, and so copy, all of the parent's objects.
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
-        limit_memory(room)
-        with limit_time(seconds):
+        limit_process_memory(room)
+        with limit_process_time(seconds):
             try:
                 result = True, function(*arguments)
             except MemoryError:

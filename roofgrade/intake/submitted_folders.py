@@ -149,7 +149,7 @@ class _FolderScan:
         elif not entry.is_file(follow_symlinks=False):
             known = self.ids.find(entry.name)
             student = known.pop() if len(known) == 1 else ""
-            why = _word_not_regular(entry)
+            why = _describe_irregular_file(entry)
             yield self._make_candidate("", entry, student=student, state=REFUSED, why=why)
         elif names.is_notebook(entry.name):
             yield from self._scan_loose_notebook(entry)
@@ -219,7 +219,7 @@ class _FolderScan:
         elif entry.is_dir(follow_symlinks=False):
             yield from self._scan_folder(opened, parent, entry, exact, named_set, make)
         elif not entry.is_file(follow_symlinks=False):
-            yield make(state=REFUSED, why=_word_not_regular(entry), exact=exact)
+            yield make(state=REFUSED, why=_describe_irregular_file(entry), exact=exact)
         elif names.is_notebook(entry.name):
             by_content = self._find_set(f"{parent.name}/{entry.name}")
             if by_content == self.assignment:
@@ -378,7 +378,7 @@ def _read_timestamp(timestamp):
     return text, ""
 
 
-def _word_not_regular(entry):
+def _describe_irregular_file(entry):
     key = "intake.link" if entry.is_symlink() else "intake.no_regular_file"
     return sentence(key, name=escape_text(entry.name))
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from roofcheck.cells import QuestionCall
 from roofcheck.kinds import Puzzle, Verdict
-from roofcheck.kinds.question import lower_verdict
+from roofcheck.kinds.question import choose_lower_verdict
 from roofcheck.sentences import sentence as check_sentence
 from roofcheck.showing.explanation import format_answer
-from roofcheck.study.check import AS_WRITTEN, judge_answer, judge_quietly
+from roofcheck.study.check import AS_WRITTEN, judge_answer, judge_without_output
 from roofcheck.tables.catalogue import find_question
-from roofcheck.tables.variants import is_nobody, normalise_id
+from roofcheck.tables.variants import is_id_missing, normalise_id
 from roofgrade.common.errors import ProcessEndedError
 from roofgrade.common.sentences import replace_surrogates, sentence
 from roofgrade.judge import reply_values
@@ -45,7 +45,7 @@ def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
     if not (isinstance(replies, list) and isinstance(names, list)):
         raise reply_values.make_nonsense_error()
     if isinstance(question, Puzzle) and replies:
-        verdict = judge_quietly(_judge_programs, question, replies, seed)
+        verdict = judge_without_output(_judge_programs, question, replies, seed)
     else:
         names = [reply_values.to_one_line(name, 80) for name in names[:20]]
         replay = reply_values.ReplayedFunction(replies, names)
@@ -63,8 +63,8 @@ def judge_reply(check: QuestionCall, reply, seed: str, student: str) -> Verdict:
 def _judge_programs(question, programs, seed):
     public = len(question.cases)
     verdict = question.judge_programs(programs[:public])
-    drawn_verdict = question.with_cases(seed).judge_programs(programs[public:])
-    return lower_verdict(verdict, drawn_verdict)
+    drawn_verdict = question.with_case_seed(seed).judge_programs(programs[public:])
+    return choose_lower_verdict(verdict, drawn_verdict)
 
 
 def format_value(question, reply) -> str:
@@ -85,7 +85,7 @@ def find_other_author(check: QuestionCall, reply, student: str) -> str:
     if reply_values.read_kind(value) in (None, "raised"):
         return ""
     author = reply_values.read_value(value)
-    if is_nobody(author):
+    if is_id_missing(author):
         return ""
     if isinstance(author, str) and normalise_id(author) == normalise_id(student):
         return ""

@@ -39,7 +39,7 @@ def make_probe(check: QuestionCall, question, seed) -> dict:
 
 def list_calls(question, seed):
     """Return the kind of a question's calls and the calls, public ones before drawn ones."""
-    drawn = question.with_cases(seed)
+    drawn = question.with_case_seed(seed)
     if isinstance(question, Puzzle):
         return "puzzle", [case.without_numbers() for case in (*question.cases, *drawn.cases)]
     if isinstance(question, Formula):

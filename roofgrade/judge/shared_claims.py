@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
-from roofcheck.tables.variants import is_nobody, normalise_id
+from roofcheck.tables.variants import is_id_missing, normalise_id
 from roofgrade.common.errors import ProcessEndedError
 from roofgrade.common.results import WAITING, Answer, Result
 from roofgrade.common.sentences import escape_text, sentence
@@ -28,7 +28,7 @@ def find_claims(result: Result) -> set[str]:
             continue
         with contextlib.suppress(ProcessEndedError):
             author = reply_values.read_value(reply)
-            claims |= set() if is_nobody(author) else {normalise_id(author)}
+            claims |= set() if is_id_missing(author) else {normalise_id(author)}
     return claims
 
 

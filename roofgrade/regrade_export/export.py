@@ -2,7 +2,7 @@
 
 ``export_moodle`` writes a file for Moodle's grade import (Moodle docs, "Grade import"), and
 ``export_canvas`` one for Canvas (Canvas Instructor Guide, "How do I import grades in the
-Gradebook?"). ``fill_in_file`` fills in a file that the LMS exported: Canvas's gradebook, or
+Gradebook?"). ``fill_in_grade_column`` fills in a file that the LMS exported: Canvas's gradebook, or
 Moodle's offline grading worksheet (Moodle docs, "Assignment settings").
 """
 
@@ -75,7 +75,7 @@ def export_canvas(course, assignment, provisional=False):
     return _format_csv([(*CANVAS_COLUMNS, assignment), possible, *rows])
 
 
-def fill_in_file(course, assignment, path, provisional=False):
+def fill_in_grade_column(course, assignment, path, provisional=False):
     """Fill the grades into Moodle's worksheet or Canvas's gradebook, and return its text.
 
     Rows of unknown students and the separator stay unchanged. Raises ValueError for any other file,

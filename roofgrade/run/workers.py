@@ -63,7 +63,7 @@ class SubmissionMarker:
         """
         for _ in range(2):
             try:
-                with limits.limit_time():
+                with limits.limit_process_time():
                     return self._mark(task, self.box)
             except MachineryError as error:
                 retry, reason = True, sentence("workers.failed_twice", error=error)
@@ -250,7 +250,7 @@ def _serve_tasks(connection, setup, coordinator):
             os._exit(1)
     marker, tasks = SubmissionMarker(setup), queue.SimpleQueue()
     _send_result(connection, marker.check_box)
-    limits.limit_memory()  # All modules are imported by now.
+    limits.limit_process_memory()  # All modules are imported by now.
     # A thread receives the next task meanwhile, so that sending it never blocks the coordinator.
     threading.Thread(target=_receive_tasks, args=(connection, tasks), daemon=True).start()
     while task := tasks.get():

@@ -72,7 +72,7 @@ def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, 
             for channel in ("link", "network")
             if channel in estimate.times
         ),
-        *_bound_figures(estimate),
+        *_bound_rows(estimate),
     ]
     if along == "D" and group.n > 1:
         width = network.critical_width(group, dtype, collective=collective or "all-reduce",
@@ -90,11 +90,11 @@ def _estimate_figures(cost, roof):
         ("ridge", "ridge_flops_per_byte", roof.ridge, "FLOP/B"),
         ("T_math", "math_seconds", estimate.math, "s"),
         ("T_comms", "comms_seconds", estimate.comms, "s"),
-        *_bound_figures(estimate),
+        *_bound_rows(estimate),
     ]
 
 
-def _bound_figures(estimate):
+def _bound_rows(estimate):
     return [
         ("at best", "lower_seconds", estimate.lower, "s"),
         ("at worst", "upper_seconds", estimate.upper, "s"),

@@ -37,7 +37,7 @@ import numpy as np
 
 from roofkit._inputs import check_broadcast, check_number, is_symbolic
 from roofkit._units import format_quantity
-from roofkit.network.groups import Group, check_group, zero_if_alone
+from roofkit.network.groups import Group, check_group, zero_for_one_chip
 from roofkit.roofline import larger
 
 
@@ -139,7 +139,7 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
         raise ValueError(f"in_network=True needs a switch that sums arrays; {group!r} has none")
     if not (group.reduces if in_network is None else in_network):
         return _transfer_in_passes(2, size, group, exact, with_latency)
-    moved = zero_if_alone(1, group.per_node) * size
+    moved = zero_for_one_chip(1, group.per_node) * size
     between = _transfer_in_passes(2, size, group, exact, False).network_bytes
     return Transfer(group, _add_latency_floor(moved, 2 * group.hops, group, with_latency), between)
 
@@ -165,7 +165,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
             larger,
             (
                 inside
-                * _count_crossings(length, ring, group.bidirectional, exact)
+                * _count_ring_hops(length, ring, group.bidirectional, exact)
                 / (length * chips)
                 for length, ring in zip(group.axes, group.rings, strict=True)
             ),
@@ -174,7 +174,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
     elif exact:
         moved = inside * (chips - 1) / (chips * chips)
     else:
-        moved = zero_if_alone(inside / chips, chips)
+        moved = zero_for_one_chip(inside / chips, chips)
     moved = _add_latency_floor(moved, group.hops, group, with_latency)
     return Transfer(group, moved, size * (nodes - 1) / (chips * nodes * nodes))
 
@@ -182,7 +182,7 @@ def all_to_all(size, group, *, exact=True, with_latency=False):
 def _transfer_in_passes(passes, size, group, exact, with_latency):
     size = _check_collective(size, group, exact, with_latency)
     moved, between = (
-        passes * part * (n - 1) / n if exact else zero_if_alone(passes * part, n)
+        passes * part * (n - 1) / n if exact else zero_for_one_chip(passes * part, n)
         for part, n in ((size, group.per_node), (size / group.per_node, group.nodes))
     )
     return Transfer(
@@ -190,13 +190,15 @@ def _transfer_in_passes(passes, size, group, exact, with_latency):
     )
 
 
-def _count_crossings(length, ring, bidirectional, exact):
+def _count_ring_hops(length, ring, bidirectional, exact):
     """Count how many of an all-to-all's length² pieces cross the busiest link of an axis."""
     if not ring:
-        return length * length // 4 if exact else zero_if_alone(length * length / 4, length)
+        return length * length // 4 if exact else zero_for_one_chip(length * length / 4, length)
     if bidirectional:
-        return (length * length // 4) / 2 if exact else zero_if_alone(length * length / 8, length)
-    return length * (length - 1) / 2 if exact else zero_if_alone(length * length / 2, length)
+        return (
+            (length * length // 4) / 2 if exact else zero_for_one_chip(length * length / 8, length)
+        )
+    return length * (length - 1) / 2 if exact else zero_for_one_chip(length * length / 2, length)
 
 
 def _add_latency_floor(moved, hops, group, with_latency):

@@ -133,12 +133,12 @@ class Group:
         if self.topology == "switch":
             return 1
         if self.topology == "all-pairs":
-            return _at_least(self.per_node - 1, 1)
+            return _raise_to_least(self.per_node - 1, 1)
         each = (
-            zero_if_alone(2 if ring and self.bidirectional else 1, length)
+            zero_for_one_chip(2 if ring and self.bidirectional else 1, length)
             for length, ring in zip(self.axes, self.rings, strict=True)
         )
-        return _at_least(functools.reduce(operator.add, each), 1)
+        return _raise_to_least(functools.reduce(operator.add, each), 1)
 
     @property
     def egress(self):
@@ -149,7 +149,7 @@ class Group:
     def hops(self):
         """Number of hops from a chip to the farthest chip in its node."""
         if self.topology != "torus":
-            return zero_if_alone(1, self.axes[0])
+            return zero_for_one_chip(1, self.axes[0])
         each = (
             length // 2 if ring and self.bidirectional else length - 1
             for length, ring in zip(self.axes, self.rings, strict=True)
@@ -381,10 +381,10 @@ def _check_axis_length(n, name, ring):
     return n
 
 
-def zero_if_alone(amount, chips):
+def zero_for_one_chip(amount, chips):
     """Return the amount if there are several chips, or zero if there is only one."""
     return amount if is_symbolic(chips) else amount * (1 * (chips > 1))
 
 
-def _at_least(value, least):
+def _raise_to_least(value, least):
     return value if is_symbolic(value) else larger(value, least)

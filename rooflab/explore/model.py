@@ -9,8 +9,8 @@ from roofkit.hardware import chip as find_chip
 from roofkit.hardware import chips as known_chips
 from roofkit.models.llm.chip_rates import UNLIMITED
 from roofkit.models.llm.configs import llm, llms
+from roofkit.models.llm.count_coefficients import fit_count_coefficients
 from roofkit.models.llm.model import LLM
-from roofkit.models.llm.picture_terms import picture_terms
 from roofkit.models.llm.precision import Precision, settle_precision
 from roofkit.models.llm.split import Split
 from rooflab import plot
@@ -205,7 +205,7 @@ def _model_data(model):
     splits = {}
     for n in CHIPS:
         try:
-            splits[n] = picture_terms(model, n)
+            splits[n] = fit_count_coefficients(model, n)
         except ValueError:
             if n == 1:
                 raise

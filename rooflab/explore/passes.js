@@ -1,5 +1,5 @@
 // The passes of a language model on its chips. The costs of operations come as coefficients from
-// roofkit/models/llm/picture_terms.py. The functions they multiply match attention.py, and the
+// roofkit/models/llm/count_coefficients.py. The functions they multiply match attention.py, and the
 // conversion to seconds and bytes matches layers.py, generation.py and memory.py.
 // tests/browser compares all values.
 const CHUNK = 8192;

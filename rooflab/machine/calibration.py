@@ -11,7 +11,7 @@ from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.kernels import SOFTMAX_FLOPS, matmul
 from roofkit.roofline import Cost, Roofline
-from rooflab.machine.gpu_kernels import PASSES, check_kind
+from rooflab.machine.gpu_kernels import PASSES, check_row_kernel_kind
 from rooflab.machine.gpus import find_gpu_calibration
 from rooflab.machine.measurements import Measurements
 from rooflab.machine.predictions import Prediction
@@ -104,7 +104,7 @@ class Calibration:
         ``kind`` is as for ``GPUCalibration.elementwise``. The time depends only on the bytes, and
         the interval is that of the fitted matmuls.
         """
-        check_kind(kind)
+        check_row_kernel_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
         moved = PASSES[kind] * itemsize(self._check_dtype(dtype)) * rows * width
         return self.predict(Cost(0, moved))

@@ -31,7 +31,7 @@ PASSES = {"add": 3, "rms_norm": 2, "layer_norm": 2, "gated_activation": 3, "acti
 TIMED_KINDS = {"layer_norm": "rms_norm", "activation": "gated_activation"}
 
 
-def check_kind(kind):
+def check_row_kernel_kind(kind):
     """Raise ValueError unless this is a kind of row kernel."""
     if kind not in PASSES:
         raise ValueError(f"kind must be one of {', '.join(PASSES)}, got {kind!r}")

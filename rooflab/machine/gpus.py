@@ -125,7 +125,7 @@ class GPUCalibration:
         "activation" (reads one, writes one). LayerNorms and ungated activations were not timed, so
         their bytes and the constants of RMSNorms and gated activations are used.
         """
-        gpu_kernels.check_kind(kind)
+        gpu_kernels.check_row_kernel_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
         dtype = read_dtype(dtype)
         timed_kind = gpu_kernels.TIMED_KINDS.get(kind, kind)

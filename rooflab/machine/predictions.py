@@ -68,8 +68,8 @@ class Prediction:
         coverage = None if None in known else min(known)
         correlation = max(part.correlation for part in parts)
         seconds = sum(part.seconds for part in parts)
-        below = _sum_spreads([part.seconds - part.low for part in parts], correlation)
-        above = _sum_spreads([part.high - part.seconds for part in parts], correlation)
+        below = _add_correlated_spreads([part.seconds - part.low for part in parts], correlation)
+        above = _add_correlated_spreads([part.high - part.seconds for part in parts], correlation)
         reasons = dict.fromkeys(reason for part in parts for reason in part.basis.split("; "))
         return cls(
             seconds, seconds - below, seconds + above, coverage, "; ".join(reasons), correlation
@@ -80,7 +80,7 @@ class Prediction:
 Prediction.__array_ufunc__ = None
 
 
-def _sum_spreads(widths, correlation):
+def _add_correlated_spreads(widths, correlation):
     total, squares = sum(widths), sum(width**2 for width in widths)
     root = correlation * total**2 + (1 - correlation) * squares
     return np.sqrt(root) if isinstance(root, np.ndarray) else math.sqrt(root)

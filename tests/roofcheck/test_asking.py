@@ -79,9 +79,9 @@ def test_every_figure_that_an_answer_takes_is_shown():
         known = {chip for chip in CHIP_NAMES if chip in question.text()}
         if known and not any(given.chips for given in question.all_inputs().values()):
             # Figures of this chip that stand in no text are looked up in code.
-            assert question.chips or context.chips_to_look_up(question) or question.all_inputs(), (
-                name
-            )
+            assert (
+                question.chips or context.find_chips_to_look_up(question) or question.all_inputs()
+            ), name
 
 
 def test_a_number_of_bytes_is_said_to_be_bytes():

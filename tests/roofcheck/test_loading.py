@@ -145,7 +145,7 @@ def test_a_function_is_compared_on_drawn_cases_with_the_steps_of_each_result():
         assert (intensity * bandwidth > peak) == number % 2
         speed = min(peak, intensity * bandwidth)
         assert roof.reference(intensity, peak, bandwidth) == pytest.approx((speed, 1 / speed))
-    assert roof.with_cases("other").cases != roof.cases
+    assert roof.with_case_seed("other").cases != roof.cases
     assert roof.judge(lambda i, p, b: (p / b, 1 / min(p, i * b))).slips == ("ridge",)
     both = roof.judge(lambda i, p, b: (min(p, b), 1 / min(p, b)))
     assert both.slips == ("slope: left-out intensity",) * 2
@@ -368,7 +368,7 @@ time = { step = "time", unit = "ms" }
     )
     [moved, time] = both.parts.values()
     half = [GivenNumber(time.reference() / 2)]
-    assert time.settled_by([moved]) == {"weights", "size", "moved"}
+    assert time.find_settled_names([moved]) == {"weights", "size", "moved"}
     assert set(time.known_slips.diagnose(half).names) == {"size: elements"}
     slow = [GivenNumber(time.reference() * 1.638 / 3.35)]
     assert time.known_slips.diagnose(slow, {"moved", "size"}).names == ("bandwidth: another chip",)
@@ -392,5 +392,5 @@ parts.lower = { step = "lower", unit = "s" }
 parts.upper = { step = "upper", unit = "s" }
 """).values()
     lower, upper = both.parts.values()
-    assert upper.settled_by([lower]) == {"moved", "bandwidth", "t_comms"}
-    assert lower.settled_by([upper]) > {"ops", "peak", "t_math"}
+    assert upper.find_settled_names([lower]) == {"moved", "bandwidth", "t_comms"}
+    assert lower.find_settled_names([upper]) > {"ops", "peak", "t_math"}

@@ -18,7 +18,7 @@ from roofcheck.kinds import Formula, Number, Several
 from roofcheck.reading.agreement import agrees
 from roofcheck.reading.expressions import LONGEST_TEXT, evaluate
 from roofcheck.reading.labels import order_by_labels
-from roofcheck.reading.numbers import ALL_DIGITS, UnreadableError, as_sequence, read_number
+from roofcheck.reading.numbers import ALL_DIGITS, UnreadableError, list_items, read_number
 from roofcheck.reading.spelling import extract_formula
 from roofcheck.tables.catalogue import find_question
 
@@ -198,8 +198,8 @@ def test_an_endless_answer_is_read_no_further_than_needed():
     message = Number(asks="?", formula=lambda: 3.0).judge(numbers()).message
     assert message.startswith("That is a value of type generator with several values; the question")
     assert len(taken) == 5
-    assert as_sequence(itertools.repeat(1), 4) == (1, 1, 1, 1)
-    assert len(as_sequence(range(10**12), 4)) == 1000
+    assert list_items(itertools.repeat(1), 4) == (1, 1, 1, 1)
+    assert len(list_items(range(10**12), 4)) == 1000
 
 
 def test_one_number_may_come_in_anything_that_holds_it():

@@ -137,7 +137,7 @@ def test_a_question_is_derived_in_steps_that_a_reader_can_follow(name, question)
     lines = question.derivation()
     assert lines[-1].value == units.format_value(question.reference(), question.unit)
     assert all(line.what and line.arithmetic for line in lines)
-    assert question.unused_words() == [] or "~" in name
+    assert question.find_unused_words() == [] or "~" in name
 
 
 @of_every(Number)

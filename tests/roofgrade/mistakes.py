@@ -44,7 +44,7 @@ def _several(question, seeds):
 
 def _functions(question, seeds):
     """Code and values of functions with a slip: each is a table of what it returns."""
-    where = (question, *map(question.with_cases, seeds))
+    where = (question, *map(question.with_case_seed, seeds))
     columns = [
         [[_named(slip.names, each.known_slips[name]) for each in where] for slip in known.steps]
         for name, known in question.known_slips.items()

@@ -130,7 +130,7 @@ def test_another_file_is_refused(course, text, said):
 def filled(course, text):
     path = course.root / "lms.csv"
     path.write_bytes(text.encode("utf-8", "surrogateescape"))
-    return export.fill_in_file(course, SET, path)
+    return export.fill_in_grade_column(course, SET, path)
 
 
 def test_an_unknown_set_is_named(course):

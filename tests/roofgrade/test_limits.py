@@ -52,7 +52,7 @@ def test_a_process_apart_leaves_nothing_behind():
 
 
 def test_the_clock_counts_work_and_is_stopped():
-    with limits.limit_time(50):
+    with limits.limit_process_time(50):
         assert 0 < signal.getitimer(signal.ITIMER_PROF)[0] < 51
     assert signal.getitimer(signal.ITIMER_PROF)[0] == 0
 

@@ -15,7 +15,7 @@ from cases import cases
 from nbconvert import HTMLExporter
 
 import roofkit as rk
-from roofkit.models.llm import picture_terms
+from roofkit.models.llm import count_coefficients
 from roofkit.models.llm.operation_counts import Pass
 from rooflab import explore
 from rooflab.explore import frame
@@ -382,8 +382,8 @@ def test_the_coefficients_of_a_model_add_up_to_its_count(name):
     model, lengths = rk.llm(name), (5.0, 37.0, 4321.0)
     sixteen = rk.models.Precision(weights="bf16", experts="bf16", activations="bf16", kv="fp8")
     passes = model.on("H100", precision=sixteen, attention="unfused")._passes
-    found, how = picture_terms.picture_terms(model), passes.how
-    of = dict(ChainMap(*picture_terms._length_functions(Pass(how, *lengths)).values()))
+    found, how = count_coefficients.fit_count_coefficients(model), passes.how
+    of = dict(ChainMap(*count_coefficients._length_functions(Pass(how, *lengths)).values()))
     widths = how.widths._asdict()
 
     def bytes_of(coefficients):
@@ -406,7 +406,7 @@ def test_the_coefficients_of_a_model_add_up_to_its_count(name):
 
 def test_a_figure_of_another_form_has_no_coefficients(monkeypatch):
     monkeypatch.setattr(
-        picture_terms, "FUNCTIONS", picture_terms.FUNCTIONS | {"flops": ("rows", "pairs")}
+        count_coefficients, "FUNCTIONS", count_coefficients.FUNCTIONS | {"flops": ("rows", "pairs")}
     )
     with pytest.raises(ValueError, match="qkv_proj: its flops are not a sum of rows, pairs"):
-        picture_terms.picture_terms(rk.llm("Llama-2-7B"))
+        count_coefficients.fit_count_coefficients(rk.llm("Llama-2-7B"))

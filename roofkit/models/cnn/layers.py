@@ -275,15 +275,15 @@ def place_layers(layers, shape):
     >>> [row.name for row in place_layers([Conv(64, 3, padding=1), ReLU(), Dense(10)], (3, 32, 32))]
     ['conv1', 'relu1', 'fc1']
     """
-    return tuple(_place_each(layers, shape, Counter()))
+    return tuple(_place_layers_in_turn(layers, shape, Counter()))
 
 
-def _place_each(layers, shape, counts):
+def _place_layers_in_turn(layers, shape, counts):
     for place, layer in enumerate(layers):
         fault = ""
         if isinstance(layer, Residual):
-            body = yield from _place_each(layer.body, shape, counts)
-            shortcut = yield from _place_each(layer.shortcut, shape, counts)
+            body = yield from _place_layers_in_turn(layer.body, shape, counts)
+            shortcut = yield from _place_layers_in_turn(layer.shortcut, shape, counts)
             if body != shortcut:
                 fault = (
                     f"the body makes {body} of {shape}, the shortcut {shortcut}; make them equal"

@@ -275,7 +275,7 @@ class CNN:
             {"weight_dtype": weight_dtype, "fma": _check_fma(fma)},
         )
         on_chip = check_number(on_chip, "on_chip", above=False)
-        crosses = _keep_on_chip(on_chip)
+        crosses = _make_spill_function(on_chip)
         operations, written, left_out = [], 0, False
         for row in self._placed_layers:
             is_fused = fused and row.can_fuse
@@ -309,7 +309,7 @@ class CNN:
         return operations
 
 
-def _keep_on_chip(on_chip):
+def _make_spill_function(on_chip):
     """Return a function that subtracts the bytes kept on the chip from a tensor's bytes."""
     if not np.any(on_chip):
         return lambda tensor: tensor

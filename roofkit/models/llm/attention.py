@@ -11,7 +11,7 @@ from roofkit.models.operations import Operation
 from roofkit.roofline import larger, smaller
 
 
-def attend(at):
+def list_attention_operations(at):
     """Yield the attention Operations of a Pass."""
     if at.model.latent:
         yield from _latent_attention(at)
@@ -110,7 +110,9 @@ def _count_keys_crossing(at, group, row, window=None):
     blocks = -(-group * new // larger(on_chip // (4 * row), 1.0))
     needed = once if window is None else smaller(once, float(window))
     read_once = at.decoding | (head_bytes(at.model, at.widths, needed) <= on_chip)
-    return choose(read_once, once, larger(once, count_keys_streamed(new, cached, blocks, window)))
+    return select_where(
+        read_once, once, larger(once, count_keys_streamed(new, cached, blocks, window))
+    )
 
 
 def head_bytes(model, widths, keys):
@@ -179,13 +181,13 @@ def _latent_attention(at):
     expands = seconds(expanded) <= seconds(absorbed)
     for expand, absorb in zip(expanded, absorbed, strict=True):
         yield expand._replace(
-            flops=choose(expands, expand.flops, absorb.flops),
-            activations=choose(expands, expand.activations, absorb.activations),
-            kv=choose(expands, expand.kv, absorb.kv),
+            flops=select_where(expands, expand.flops, absorb.flops),
+            activations=select_where(expands, expand.activations, absorb.activations),
+            kv=select_where(expands, expand.kv, absorb.kv),
         )
 
 
-def choose(condition, value, otherwise):
+def select_where(condition, value, otherwise):
     """Return ``value`` where the condition is true, and ``otherwise`` elsewhere."""
     if isinstance(condition, np.ndarray):
         return np.where(condition, value, otherwise)

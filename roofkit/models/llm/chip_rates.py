@@ -72,7 +72,7 @@ class ChipRates(NamedTuple):
             ),
         )  # fmt: skip
 
-    def link_traffic(self, operation):
+    def collective_traffic(self, operation):
         """Return the bytes that a chip sends for an Operation, and the link speed in bytes/s."""
         if not operation.collective:
             return 0.0, 0.0
@@ -92,10 +92,12 @@ def find_groups(served, chip):
     """Return the Groups of a Deployment on chips of this kind, by collective."""
     split, links, groups = served.split, served.links, {}
     if split.tensor > 1:
-        layer = _join_chips(links.tensor, chip, split.tensor, "tensor")
+        layer = _make_chip_group(links.tensor, chip, split.tensor, "tensor")
         groups |= {"all-gather": layer, "all-reduce": layer}
     if split.exchanges:
-        groups["exchange"] = _join_chips(links.expert, chip, split.tensor * split.data, "expert")
+        groups["exchange"] = _make_chip_group(
+            links.expert, chip, split.tensor * split.data, "expert"
+        )
     return groups
 
 
@@ -117,7 +119,7 @@ def _collective_figures(served, chip):
     return [figure for rate in rates for figure in rate]
 
 
-def _join_chips(link, chip, chips, name):
+def _make_chip_group(link, chip, chips, name):
     """Return a Group of ``chips`` chips that uses the given link, or else the table's links."""
     known = chip.interconnect and chip.interconnect.topology
     if isinstance(link, str) and known:
@@ -159,8 +161,8 @@ def _stage_rate(split, links, chip):
         joined = links.pipeline
         if not isinstance(joined, Group | str):
             return joined, 1.0, 0.0
-        _join_chips(joined, chip, needed, "pipeline")
-    elif _most_chips(joined, chip) < needed:
+        _make_chip_group(joined, chip, needed, "pipeline")
+    elif _count_joinable_chips(joined, chip) < needed:
         raise ValueError(
             f"{split.pipeline} stages of {split.tensor} chips need {needed} {chip.name}, but the "
             "table cannot link so many; give links=rk.models.Links(pipeline=…): a Group of all the "
@@ -176,7 +178,7 @@ def _stage_rate(split, links, chip):
     return egress, 1.0, joined.latency * egress if links.with_latency else 0.0
 
 
-def _most_chips(joined, chip):
+def _count_joinable_chips(joined, chip):
     """Return the most chips that a Group or the table connects; infinity for a topology."""
     if isinstance(joined, Group):
         return joined.n

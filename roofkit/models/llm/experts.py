@@ -28,7 +28,7 @@ def plan_experts(planned):
     planned.add("router", layers, flops, weights, read + w.stream * model.experts,
                 on_stream=fused and read > 0)  # fmt: skip
     planned.parts.append(
-        _RoutedExperts(planned.activation_flops, visiting_share(model, shard.experts))
+        _RoutedExperts(planned.activation_flops, expert_visit_share(model, shard.experts))
     )
     if model.shared_width:
         if model.shared_gate:
@@ -109,11 +109,11 @@ class _RoutedExperts:
                                 at.how.linear, True)  # fmt: skip
 
 
-def visiting_share(model, held):
+def expert_visit_share(model, held):
     """Return the share of tokens that use at least one of ``held`` experts.
 
     >>> import roofkit as rk
-    >>> round(visiting_share(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
+    >>> round(expert_visit_share(rk.llm("Mixtral-8x7B"), 2), 4)               # 1 - 6/8 · 5/7
     0.4643
     """
     chosen = range(model.experts_per_token)
@@ -146,11 +146,11 @@ def exchange_tokens(size, model, split, group, inside):
     # Chips with the same experts are neighbours, so a node has the fewest different experts.
     chip_experts = model.experts // split.expert
     held = chip_experts * max(chips * split.expert // group.n, 1)
-    to_chip, to_node = visiting_share(model, chip_experts), visiting_share(model, held)
+    to_chip, to_node = expert_visit_share(model, chip_experts), expert_visit_share(model, held)
     # A vector received over a card is already on one chip of the node, ideally one that needs it.
     arrived = size * ((near - 1) * to_chip + away * (to_chip - to_node / chips))
     if group.topology == "torus" and split.tensor == 1 and held > 1:
-        across = 2 * chips * size * visiting_share(model, held // 2)
+        across = 2 * chips * size * expert_visit_share(model, held // 2)
         within = replace(group, nodes=1, card=None)
         arrived = larger(arrived, all_to_all(across, within).bytes)
     return Transfer(group, arrived, size * away * to_node / chips)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from roofkit.kernels import NORM_FLOPS
-from roofkit.models.llm.attention import choose, count_pairs
+from roofkit.models.llm.attention import count_pairs, select_where
 from roofkit.models.llm.operation_counts import ACTIVATION_FLOPS
 from roofkit.roofline import smaller
 
@@ -105,7 +105,7 @@ def _reread_per_block(at, operation):
     w, width = at.widths, at.model.head_dim
     tile = smaller(-(-at.how.rates.on_chip // (w.kv * width)), float(width))
     once = 2 * w.kv * at.shard.kv_dim * at.tokens
-    return operation._replace(kv=choose(at.decoding, operation.kv, once * -(-at.new // tile)))
+    return operation._replace(kv=select_where(at.decoding, operation.kv, once * -(-at.new // tile)))
 
 
 def _read_kv_per_query_head(at, operation):

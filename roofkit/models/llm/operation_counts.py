@@ -17,7 +17,7 @@ With or without fusion, the final norm processes only the tokens that get logits
 from typing import Any, NamedTuple
 
 from roofkit.kernels import NORM_FLOPS
-from roofkit.models.llm.attention import attend
+from roofkit.models.llm.attention import list_attention_operations
 from roofkit.models.llm.experts import plan_experts
 from roofkit.models.operations import Operation
 from roofkit.roofline import smaller
@@ -84,7 +84,7 @@ class Pass:
         self.rows = self.tokens if every_logit else batch
 
 
-def plan_pass(how):
+def choose_pass_planner(how):
     """Return the parts of a pass: each is a PerToken, or a function from a Pass to Operations."""
     planned = (_FusedPlanner if how.fused else _UnfusedPlanner)(how)
     planned.parts.append(_embed_tokens)
@@ -230,7 +230,7 @@ class _UnfusedPlanner(_Planner):
             self.add_latent_projections()
         else:
             self.add_projections()
-        self.parts.append(attend)
+        self.parts.append(list_attention_operations)
         self.linear("o_proj", n, self.shard.o_dim, model.hidden, model.out_bias)
         if model.block_norms == 4:
             self.add_norm("attn_post_norm", n, self.widths.stream)
@@ -311,7 +311,7 @@ class _FusedPlanner(_Planner):
             self.add_latent_projections(*self.block_norm_cost(0))
         else:
             self.add_projections(*self.block_norm_cost(0))
-        self.parts.append(attend)
+        self.parts.append(list_attention_operations)
         flops, weights = self.matrix_cost(self.shard.o_dim, model.hidden, model.out_bias)
         self.add_onto_stream("o_proj", n, flops, weights, self.shard.o_dim, not model.parallel)
         if not model.parallel:

@@ -10,7 +10,12 @@ from roofkit._inputs import itemsize
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.llm.chip_rates import ChipRates, find_groups
 from roofkit.models.llm.llm_viewer import apply_departures
-from roofkit.models.llm.operation_counts import CountOptions, Pass, list_operations, plan_pass
+from roofkit.models.llm.operation_counts import (
+    CountOptions,
+    Pass,
+    choose_pass_planner,
+    list_operations,
+)
 from roofkit.models.llm.pass_timer import PassTimer, sum_steps
 from roofkit.models.llm.split import shard
 from roofkit.roofline import Roofline, larger
@@ -48,7 +53,7 @@ class PassCounter:
         peaks = {dtype: place for place, dtype in enumerate(dtypes)} | {"": 0}
         # Only predictions need the Groups, and predictions work for only one kind of chip.
         groups = {} if several else find_groups(served, chips[0])
-        return cls(how, plan_pass(how), departures, peaks, groups)
+        return cls(how, choose_pass_planner(how), departures, peaks, groups)
 
     def _with_rates(self, rates):
 
@@ -74,9 +79,9 @@ class PassCounter:
 
     def layers(self, *lengths):
         """Return the Layers of a pass; the arguments are those of ``operations``."""
-        roofs, link_traffic = self._roofs, self.rates.link_traffic
+        roofs, traffic_of = self._roofs, self.rates.collective_traffic
         return [
-            Layer(operation, roofs[operation.dtype], *link_traffic(operation),
+            Layer(operation, roofs[operation.dtype], *traffic_of(operation),
                   self.groups.get(operation.collective))
             for operation in self.operations(*lengths)
         ]  # fmt: skip

@@ -63,7 +63,7 @@ class PassTimer:
         """Return the seconds of one occurrence of an Operation: the lower bound of its Estimate."""
         rates = self._rates
         if operation.collective:
-            link, egress = rates.link_traffic(operation)
+            link, egress = rates.collective_traffic(operation)
             return link / egress
         peak = rates[self._peaks[operation.dtype]]
         return larger(operation.flops / peak, operation.bytes / rates.bandwidth)

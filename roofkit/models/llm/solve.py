@@ -35,8 +35,8 @@ def largest_batch(served, prompt=2048, output=1, **room) -> int:
     63
     """
     _check_capacity(served)
-    _check_single(prompt=prompt, output=output)
-    return _find_last(lambda batch: served.memory(batch, prompt, output, **room).fits)
+    _check_no_arrays(prompt=prompt, output=output)
+    return _find_largest_number(lambda batch: served.memory(batch, prompt, output, **room).fits)
 
 
 def longest_prompt(served, batch=1, output=1, **room) -> int | float:
@@ -47,8 +47,8 @@ def longest_prompt(served, batch=1, output=1, **room) -> int | float:
     is unknown.
     """
     _check_capacity(served)
-    _check_single(batch=batch, output=output)
-    found = _find_last(lambda prompt: served.memory(batch, prompt, output, **room).fits)
+    _check_no_arrays(batch=batch, output=output)
+    found = _find_largest_number(lambda prompt: served.memory(batch, prompt, output, **room).fits)
     return math.inf if found == LARGEST_COUNT else found
 
 
@@ -62,7 +62,7 @@ def compute_bound_batch(served, context=2048) -> int | None:
     >>> compute_bound_batch(rk.llm("Llama-2-7B").on("TPU v5e"))
     261
     """
-    _check_single(context=context)
+    _check_no_arrays(context=context)
     # A step with this many sequences uses every expert.
     held = {
         layer.name: layer.count * layer.weights
@@ -74,7 +74,7 @@ def compute_bound_batch(served, context=2048) -> int | None:
         computing = sum(held.get(layer.name, 0.0) for layer in step if layer.bound == "compute")
         return computing <= sum(held.values()) / 2
 
-    batch = _find_last(memory_binds)
+    batch = _find_largest_number(memory_binds)
     return None if batch == LARGEST_COUNT else batch + 1
 
 
@@ -94,7 +94,7 @@ def fewest_chips(model, chip, batch=1, prompt=2048, output=1, *, split=None, **c
         raise ValueError(
             f"fewest_chips finds tensor itself; leave tensor={split.tensor} out of Split"
         )
-    _check_single(batch=batch, prompt=prompt, output=output)
+    _check_no_arrays(batch=batch, prompt=prompt, output=output)
     chip = chip_of(chip)
     room = {name: choices.pop(name) for name in ("chunk", "reserve") if name in choices}
     undivided, lacking, refused = "", "", ""
@@ -202,7 +202,7 @@ def cheapest(deployments: Iterable, prompt=2048, output=128, *, first_token=None
     asked = {
         "first_token": first_token, "per_token": per_token, "tokens_per_second": tokens_per_second
     }  # fmt: skip
-    _check_single(prompt=prompt, output=output, **asked)
+    _check_no_arrays(prompt=prompt, output=output, **asked)
     if not isinstance(prices, Mapping | None):
         raise ValueError(f'prices must map chips to prices, as in {{"H100": 2.5}}, got {prices!r}')
     asked = {name: check_number(each, name) for name, each in asked.items() if each is not None}
@@ -238,12 +238,12 @@ def _best_point(served, prompt, output, limits, load, prices, room):
     def speed(batch):
         return served.generate(batch, prompt, output).tokens_per_second
 
-    largest = _find_last(meets)
+    largest = _find_largest_number(meets)
     if not largest:
         return None
     replicas = math.ceil(load / speed(largest)) if load else 1
     enough = load / replicas if load else ENOUGH_SPEED * speed(largest)
-    batch = min(_find_last(lambda batch: speed(batch) < enough) + 1, largest)
+    batch = min(_find_largest_number(lambda batch: speed(batch) < enough) + 1, largest)
     run = served.generate(batch, prompt, output)
     gives = replicas * run.tokens_per_second
     hourly = replicas * hourly
@@ -282,7 +282,7 @@ def _check_capacity(served):
         )
 
 
-def _check_single(**lengths):
+def _check_no_arrays(**lengths):
     for name, value in lengths.items():
         if np.ndim(value):
             raise ValueError(
@@ -290,7 +290,7 @@ def _check_single(**lengths):
             )
 
 
-def _find_last(holds: Callable[[int], bool]) -> int:
+def _find_largest_number(holds: Callable[[int], bool]) -> int:
     """Return the largest number up to LARGEST_COUNT for which ``holds`` is true; 0 if none.
 
     ``holds`` must be true up to some number and false for all larger numbers.

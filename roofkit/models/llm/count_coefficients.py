@@ -9,10 +9,15 @@ import math
 
 import numpy as np
 
-from roofkit.models.llm.attention import attend, count_keys_read, count_pairs
+from roofkit.models.llm.attention import count_keys_read, count_pairs, list_attention_operations
 from roofkit.models.llm.chip_rates import UNLIMITED, ChipRates
 from roofkit.models.llm.memory import cached_bytes, weight_bytes
-from roofkit.models.llm.operation_counts import CountOptions, Pass, list_operations, plan_pass
+from roofkit.models.llm.operation_counts import (
+    CountOptions,
+    Pass,
+    choose_pass_planner,
+    list_operations,
+)
 from roofkit.models.llm.precision import Widths
 from roofkit.models.llm.split import Split, shard
 from roofkit.roofline import smaller
@@ -44,7 +49,7 @@ MACHINES = [
 ]  # fmt: skip
 
 
-def picture_terms(model, tensor=1):
+def fit_count_coefficients(model, tensor=1):
     """Return the counts of a model's passes on each of ``tensor`` chips as plain data.
 
     The counts are valid for any chip and any formats, with fusion. An operation is a dict.
@@ -60,7 +65,7 @@ def picture_terms(model, tensor=1):
     Raises ValueError if the model cannot be split, or if a count is not such a sum.
 
     >>> from roofkit.models.llm.configs import llm
-    >>> [[attention]] = picture_terms(llm("Llama-2-7B"))["attention"]["flash"]
+    >>> [[attention]] = fit_count_coefficients(llm("Llama-2-7B"))["attention"]["flash"]
     >>> attention["flops"], attention["held"]
     ({'pairs': 16544.0}, {'kv': {'read': 8192.0}})
     """
@@ -71,8 +76,8 @@ def picture_terms(model, tensor=1):
     )
     options = {"": how}
     options |= {name: how._replace(widths=widths) for name, widths in WIDER_WIDTHS.items()}
-    plans = {name: plan_pass(choice) for name, choice in options.items()}
-    place = plans[""].index(attend)
+    plans = {name: choose_pass_planner(choice) for name, choice in options.items()}
+    place = plans[""].index(list_attention_operations)
     functions = _length_functions(Pass(how, *LENGTHS))
 
     def fit_part(part, **changes):
