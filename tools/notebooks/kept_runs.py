@@ -75,9 +75,9 @@ def run_once(notebook: NotebookNode, path: Path, execute: Callable[[], None]) ->
         kept = {}
         with contextlib.suppress(OSError, ValueError):
             kept = json.loads(file.read_text(encoding="utf-8"))
-        kept_code = kept.get("cells", [])[: len(code)]
-        kept_sources = [cell["source"] for cell in kept_code]
-        if kept.get("key") == key and kept_sources == [cell.source for cell in code]:
+        # A run with another key may be of an older version, which kept other parts of cells.
+        kept_code = kept["cells"][: len(code)] if kept.get("key") == key else []
+        if kept_code and [cell["source"] for cell in kept_code] == [cell.source for cell in code]:
             notebook.metadata.update(nbformat.from_dict(kept["metadata"]))
             for cell, kept_cell in zip(code, kept_code, strict=True):
                 cell.update(nbformat.from_dict(kept_cell))
