@@ -124,6 +124,10 @@ class Number(Question):
         values = {name: figure.value for name, figure in self.inputs.items()}
         return self.formula.lines(values, format_figures(self.inputs))
 
+    def _matches_a_slip(self, given):
+        """Return whether a slip gives the number to all of its digits."""
+        return any(rounds_to(slip.column[0], given, 2) for slip in self.known_slips.singles)
+
     def _wrong_label_verdict(self):
         message = sentence("number.wrong-label", wanted=units.format_unit(self.unit))
         return Verdict(HALF_CREDIT, message, slips=("wrong label",))
@@ -204,6 +208,8 @@ class Number(Question):
             return self._wrong_label_verdict()
         reference = self.reference()
         near = math.isclose(given.value, reference, rel_tol=NEAR_RTOL)
+        if has_swapped_digits(given, reference) and not self._matches_a_slip(given):
+            return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
         if diagnosis:
             vague = near and diagnosis.is_vague
             message = sentence("number.near") if vague else diagnosis.message
@@ -223,8 +229,6 @@ class Number(Question):
         if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
             way = describe_direction(given.value / reference)
             return Verdict(0, sentence("number.measured", way=way))
-        if has_swapped_digits(given, reference):
-            return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
         if near:
             return Verdict(0, sentence("number.near"))
         return _unknown_verdict(given.value, reference)

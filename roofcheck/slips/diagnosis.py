@@ -23,7 +23,7 @@ PLAIN_FACTORS = (1, 2, 4, 8, 16, 10, 100, 1000, 1e6, 1e9, 1e12, 2**30 / 1e9, 2**
 class Diagnosis:
     """The names of the slips that explain an answer, the message, and the remaining credit.
 
-    ``is_vague``: several changes of the arithmetic give the value, and no known mistake does.
+    ``is_vague``: only rare slips give the value, or several changes of the arithmetic.
     """
 
     names: tuple[str, ...]
@@ -33,17 +33,21 @@ class Diagnosis:
 
 
 def diagnose_slips(
-    fitting: Sequence[SlipValue], right: Sequence[float], figures: Sequence[float] = ()
+    fitting: Sequence[SlipValue],
+    right: Sequence[float],
+    figures: Sequence[float] = (),
+    is_sure: bool = True,
 ) -> Diagnosis:
     """Return one Diagnosis covering every slip that matches, with the highest credit.
 
     ``fitting`` starts with the most likely slip; ``figures`` are the values the question states.
+    Rare slips, which match an answer by chance now and then, are not ``is_sure``.
     """
     by_sentence = {str(slip.says): slip for slip in reversed(fitting)}
     fitting = list(by_sentence.values())[::-1]
     names = tuple(" and ".join(slip.names) for slip in fitting)
     message = _factor_message(fitting, right) or _diagnosis_message(fitting, right, figures)
-    is_vague = len(fitting) > 1 and all(slip.is_generic for slip in fitting)
+    is_vague = not is_sure or (len(fitting) > 1 and all(slip.is_generic for slip in fitting))
     return Diagnosis(names, message, max(slip.credit for slip in fitting), is_vague)
 
 
@@ -107,7 +111,8 @@ def _shorten(says):
     fields = getattr(says, "fields", {})
     if len(str(says)) <= LONGEST_MESSAGE or "first" not in fields:
         return str(says)
-    return str(Sentence(says.key, **fields | {"first": f"{_first_clause(str(fields['first']))}."}))
+    short = {name: f"{_first_clause(str(fields[name]))}." for name in ("first", "second")}
+    return str(Sentence(says.key, **fields | short))
 
 
 def _add_or_another(slip):

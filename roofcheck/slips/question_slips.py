@@ -27,7 +27,7 @@ from roofcheck.reading.agreement import (
 from roofcheck.reading.numbers import GivenNumber
 from roofcheck.sentences import Sentence
 from roofcheck.slips.diagnosis import Diagnosis, diagnose_slips, is_plain_factor
-from roofcheck.slips.rare_slips import list_input_slips, list_rare_slips
+from roofcheck.slips.rare_slips import ANOTHER_ROW, list_input_slips, list_rare_slips
 from roofcheck.slips.scales import HALF_CREDIT, factors_of_two, unit_scales, zero_scales
 from roofcheck.slips.single_changes import list_single_changes
 from roofcheck.steps.computation import Computation, SlipValue
@@ -175,10 +175,13 @@ class QuestionSlips:
         """All single slips: steps, changes, and the right result inverted or scaled."""
         unit = self._computation.unit
         factors = [*unit_scales(unit), *factors_of_two(self._computation), *zero_scales(unit)]
-        scaled = [*(scale.apply_to(self.right) for scale in factors), *self._inverted_slips()]
+        scaled = [scale.apply_to(self.right) for scale in factors]
         known = self.steps + self.single_changes
         columns = ColumnSet(slip.column for slip in known)
-        return known + [slip for slip in scaled if slip.column not in columns]
+        # A division that is upside down is likelier than a change that gives the same value.
+        steps = ColumnSet(slip.column for slip in known if not slip.is_generic)
+        inverted = [slip for slip in self._inverted_slips() if slip.column not in steps]
+        return [*known, *inverted, *(slip for slip in scaled if slip.column not in columns)]
 
     @functools.cached_property
     def match_rtol(self) -> float:
@@ -225,13 +228,17 @@ class QuestionSlips:
             # If several pairs match, naming any of them would be a guess.
             fitting = nearly(self.pairs, EXACT_RTOL, min_digits=3)
             fitting = fitting if len({str(pair.says) for pair in fitting}) == 1 else []
+        is_sure = bool(fitting)
+        if precise and not fitting:
+            rows = [slip for slip in self.rare_slips if slip.names[0] == ANOTHER_ROW]
+            fitting = nearly(rows, EXACT_RTOL, min_digits=3)
         if precise and not fitting:
             fitting = [slip for slip in self.rare_slips if agrees_exactly(given, slip.column)]
         # If another part shows that an input is right, prefer slips that don't touch it.
         likely = [slip for slip in fitting if slip.names[0].partition(": ")[0] not in settled]
         fitting = likely or fitting
         figures = [figure.value for _, figure in self._computation.figure_inputs()]
-        return diagnose_slips(fitting, self.right, figures) if fitting else None
+        return diagnose_slips(fitting, self.right, figures, is_sure) if fitting else None
 
     @functools.cached_property
     def _table_slip_values(self):

@@ -14,6 +14,9 @@ from roofcheck.steps.computation import Computation, SlipValue
 from roofcheck.steps.course_chips import course_chips
 from roofcheck.steps.inputs import ANOTHER_CHIP
 
+# All numbers of a question are taken from the row of another chip.
+ANOTHER_ROW = f"{ANOTHER_CHIP}'s row"
+
 
 def list_input_slips(computation: Computation) -> list[SlipValue]:
     """Return the slips that give one of the inputs as the answer."""
@@ -54,17 +57,18 @@ def _other_chip_slips(computation) -> Iterator[SlipValue]:
     for main in dict.fromkeys(figure.chips[0] for figure in of_chip.values()):
         names = [name for name, figure in of_chip.items() if figure.chips[0] == main]
         owners: dict[tuple, dict[str, None]] = {}
+        rows: dict[tuple, dict[str, None]] = {}
         for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].fits_chip(other)]
             replaced = {name: _value_on(of_chip[name], main, other.name) for name in fitting}
-            choices = [{name: value} for name, value in replaced.items()]
             if len(fitting) == len(names):
-                choices.append(replaced)
-            for choice in choices:
-                owners.setdefault(computation.compute(choice), {})[other.name] = None
-        for column, chips in owners.items():
-            says = Sentence("slip.other-chip", other=join_items(chips, "or"), chip=main)
-            yield SlipValue((f"{ANOTHER_CHIP} of the table",), column, says)
+                rows.setdefault(computation.compute(replaced), {})[other.name] = None
+            for name, value in replaced.items() if len(names) > 1 else ():
+                owners.setdefault(computation.compute({name: value}), {})[other.name] = None
+        for slip, columns in ((ANOTHER_ROW, rows), (f"{ANOTHER_CHIP} of the table", owners)):
+            for column, chips in columns.items():
+                says = Sentence("slip.other-chip", other=join_items(chips, "or"), chip=main)
+                yield SlipValue((slip,), column, says)
 
 
 def _value_on(figure, main, other):

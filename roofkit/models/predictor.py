@@ -1,4 +1,4 @@
-"""The interface of objects that predict the times of a model's kernels.
+"""The interface of objects that predict how long a model's kernels take.
 
 roofkit itself only computes bounds on times. ``rooflab.machine.calibrate`` returns an object that
 predicts times, and any other object with these methods works too.

@@ -35,7 +35,7 @@ def test_a_list_that_differs_is_noticed_and_written_anew(tmp_path, capsys):
         shutil.copytree(ROOT / name, tmp_path / name)
     (tmp_path / "solutions").symlink_to(ROOT / "solutions")
     lists = [str(course.INDEX), "course/README.md", "exercises/README.md"]
-    for name, old in zip(lists, ("The dot product", "set 1", "1 h 15 min"), strict=True):
+    for name, old in zip(lists, ("The dot product", "set 1", "1 h 25 min"), strict=True):
         made = (ROOT / name).read_text(encoding="utf-8")
         assert old in made
         (tmp_path / name).write_text(made.replace(old, "other"), encoding="utf-8")

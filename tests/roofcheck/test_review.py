@@ -57,7 +57,7 @@ def test_an_answer_is_kept_in_words_that_a_student_can_read(file):
     check("l02.ridge", 1 / 240.5)
     [line] = lines(file)
     assert (line["question"], line["credit"], line["again"]) == ("l02.ridge", 0, 0)
-    assert line["slips"] == ["ridge: turned peak / bandwidth"]
+    assert line["slips"] == ["ridge: turned peak / bandwidth", "upside down"]
     assert float(line["answer"]) == 1 / 240.5
     assert datetime.fromisoformat(line["time"]).date() == date.today()
 

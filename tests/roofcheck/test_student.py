@@ -233,7 +233,7 @@ def test_one_branch_keeps_half_whichever_it_is(side):
 def test_a_partial_answer_says_which_half_is_right():
     grade = check("ps1.bracket", lambda f, m, p, b: (f / p, f / p + m / b))
     assert "Without overlap: right." in str(grade)
-    assert "With overlap: That uses only T_math" in str(grade)
+    assert "With overlap: You get this from T_math alone" in str(grade)
     assert "With (3.32e+12, " in str(grade)
     assert "it gives 0.1566; it should give 0.2396." in str(grade)
 

@@ -78,7 +78,7 @@ def test_what_is_nobodys_is_counted_and_no_student(course):
     summary = grade_with(course)
     assert summary.counts == {GRADED: 1, REFUSED: 0, WAITING: 3, UNGRADED: 0}
     assert summarise_without_grading(course, SET).counts == summary.counts
-    assert "4 folders of ps1: 1 graded, 0 refused, 3 need review." in summary.sentences()
+    assert "4 folders for ps1: 1 graded, 0 refused, 3 need review." in summary.sentences()
     text = summary.text()
     assert "cem.zip" in text
     assert "fay.docx" in text

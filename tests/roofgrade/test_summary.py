@@ -61,7 +61,7 @@ def test_the_terminal_names_those_that_someone_should_look_at(summary):
         "    a cell was stopped after 30 s\n"
         "eli      eli/ps1  … ungraded             –\n"
         "\n"
-        "5 folders of ps1: 2 graded, 1 refused, 1 need review, 1 ungraded.\n"
+        "5 folders for ps1: 2 graded, 1 refused, 1 need review, 1 ungraded.\n"
         "Submissions with unmarked cells: 2.\n"
         "No longer in submitted/, but the gradebook still has points for zoe."
     )
