@@ -29,9 +29,10 @@ start = math.log2(published.peak_flops)
 )
 def draw(peak):
     yours = rk.Roofline(peak, published.bandwidth)
+    _, ax = plt.subplots(figsize=(6.4, 3.8), layout="constrained")
     plot.roofline(
         {"TPU v5e bf16": published, "your roof": yours}, {"your kernel": 0.5},
-        xlim=(0.0625, 16384), ylim=(1.6e9, 2.5e15),
+        xlim=(0.0625, 16384), ylim=(1.6e9, 2.5e15), ax=ax,
     )
     plt.show()
 """

@@ -3,13 +3,13 @@
 import math
 from itertools import pairwise
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from roofkit.network import Group
 from rooflab import palette
+from rooflab.plot import common
 from rooflab.plot.common import COLOURS
 from rooflab.plot.wording import join_parts, say
 
@@ -41,8 +41,8 @@ def collective(name, n=4, *, axes=None):
     states = STATES[name](n)
     if axes is None:
         rows = 2 if name == "all-reduce" else 1
-        size = (min(1.6 * n, 6.4), 1.75 * rows)
-        _, grid = plt.subplots(rows, n, figsize=size, layout="constrained", squeeze=False)
+        figure = common.new_figure(min(1.6 * n, 6.4), 1.75 * rows)
+        grid = figure.subplots(rows, n, squeeze=False)
         axes = [*grid[0]]
         if rows == 2:
             axes += [*grid[1][1:]]
@@ -183,8 +183,7 @@ def topologies(groups, *, axes=None):
         if not isinstance(group, Group):
             raise ValueError(f"groups[{label!r}] must be a Group, got {group!r}")
     if axes is None:
-        size = (1.6 * len(groups), 2.1)
-        _, grid = plt.subplots(1, len(groups), figsize=size, layout="constrained", squeeze=False)
+        grid = common.new_figure(1.6 * len(groups), 2.1).subplots(1, len(groups), squeeze=False)
         axes = grid[0]
     for ax, (label, group) in zip(axes, groups.items(), strict=True):
         _draw_group(ax, label, group)

@@ -9,6 +9,9 @@ from itertools import pairwise
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
@@ -26,9 +29,26 @@ LEGEND_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "frameon": Fa
 TEXT_PLATE = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
 
 
+def new_figure(width, height):
+    """Return an empty Figure of a size in inches that pyplot does not know.
+
+    When a slider moves, a notebook shows and closes the figures of pyplot, even half-drawn ones.
+    """
+    figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)  # as in pyplot; the canvas of a plain Figure draws nothing
+    return figure
+
+
 def new_axes(height):
     """Return the Axes of a new figure with the usual width and a height in inches."""
-    return plt.subplots(figsize=(6.4, height), layout="constrained")[1]
+    return new_figure(6.4, height).subplots(subplot_kw={"axes_class": _Axes})
+
+
+class _Axes(Axes):
+    """Axes that a notebook shows as a picture if a cell ends on them."""
+
+    def _repr_html_(self):
+        return show(self)._repr_html_()
 
 
 def show(ax, alt=None):
@@ -36,7 +56,8 @@ def show(ax, alt=None):
 
     Figures drawn by this package have a description; pass ``alt`` for other figures. For a figure
     with several Axes, pass one of them or all. The picture is a PNG, or an SVG if matplotlib's
-    ``savefig.format`` is "svg". Closes the figure. Raises ValueError if there is no description.
+    ``savefig.format`` is "svg". Closes a figure of pyplot. Raises ValueError if there is no
+    description.
     """
     ax = ax[0] if isinstance(ax, tuple) else ax
     figure = ax.figure

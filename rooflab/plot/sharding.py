@@ -1,6 +1,5 @@
 """Figures of a matmul split over chips: its parts, its overlap, and its times by n."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.patches import Patch, Rectangle
 
@@ -56,8 +55,8 @@ groups of rows of Y, every chip gets partial sums of all of Z.'
     width, height = D + gap + F, B + gap + D
     if axes is None:
         wide = 6.4 if len(along) > 1 else 3.4
-        size = (wide, 0.85 + wide / len(along) * height / width)
-        _, grid = plt.subplots(1, len(along), figsize=size, layout="constrained", squeeze=False)
+        figure = common.new_figure(wide, 0.85 + wide / len(along) * height / width)
+        grid = figure.subplots(1, len(along), squeeze=False)
         axes = grid[0]
     panels = []
     for ax, dimension in zip(axes, along, strict=True):
@@ -290,9 +289,8 @@ link-bound.'
     if not groups or not all(isinstance(group, Group) for group in groups):
         raise ValueError(f"groups must be Groups from roofkit.network, got {groups!r}")
     if axes is None:
-        size = (3.4 * len(widths), 3.4)
-        _, grid = plt.subplots(1, len(widths), figsize=size, layout="constrained", squeeze=False,
-                               sharey=True)  # fmt: skip
+        figure = common.new_figure(3.4 * len(widths), 3.4)
+        grid = figure.subplots(1, len(widths), squeeze=False, sharey=True)
         axes = grid[0]
     counts = [group.n for group in groups]
     estimates = [

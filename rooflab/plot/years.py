@@ -1,6 +1,5 @@
 """Peaks, bandwidths and ridges of chips by year."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 from roofkit._inputs import check_number, pick_16_bit
@@ -32,7 +31,7 @@ def over_years(families, dtype=None):
     ['V100 SXM2: 139', 'H100 SXM: 295']
     """
     common.check_mapping("families", families, len(COLOURS), "chips and years")
-    figure = plt.figure(figsize=(6.4, 6.2), layout="constrained")
+    figure = common.new_figure(6.4, 6.2)
     axes = figure.subplot_mosaic([["peak", "bandwidth"], ["ridge", "ridge"]], height_ratios=(3, 7))
     peak, bandwidth, ridge = axes.values()
     labels, lines, descriptions = [], [], []
