@@ -14,7 +14,10 @@ def _load_jupyter_server_extension(server):
     from pathlib import Path
 
     from roofcheck.home.handlers import make_handlers
+    from roofcheck.home.log_filter import silence_closed_pages
     from roofcheck.home.page_data import Home
+
+    silence_closed_pages(server.log)
 
     home = Home(Path(server.root_dir).expanduser())
     server.web_app.add_handlers(".*", make_handlers(server.web_app.settings["base_url"], home))

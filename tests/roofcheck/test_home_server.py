@@ -1,7 +1,9 @@
 """The home page's data, how far a student is, and the server that gives them: no browser."""
 
+import asyncio
 import contextlib
 import json
+import logging
 import os
 import shutil
 import socket
@@ -16,9 +18,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from jupyter_server.services.kernels.websocket import KernelWebsocketHandler
+from tornado.websocket import WebSocketClosedError
 
 from roofcheck import course
-from roofcheck.home import set_status
+from roofcheck.home import log_filter, set_status
 from roofcheck.home.page_data import PAGES_VARIABLE, Home
 from roofcheck.home.set_status import Status, list_actions, word_status
 from roofcheck.sentences import sentence
@@ -242,6 +246,28 @@ def test_pages_come_from_the_environment_and_the_term(folder, monkeypatch):
     assert found == ["static/01.html", "https://example.org/"]
     monkeypatch.setenv(PAGES_VARIABLE, "[{")
     assert Home(folder).startup_data()["pages"] == []
+
+
+def test_pages_that_close_leave_nothing_in_the_terminal(caplog, monkeypatch):
+    server, web, asynchronous = map(logging.getLogger, ("s", "tornado.application", "asyncio"))
+    for log in (web, asynchronous):
+        monkeypatch.setattr(log, "filters", [])
+    log_filter.silence_closed_pages(server)
+
+    async def fail(error):
+        raise error
+
+    async def leave_tasks():
+        errors = (WebSocketClosedError(), OSError("disk full"))
+        await asyncio.wait([asyncio.create_task(fail(error)) for error in errors])
+
+    asyncio.run(leave_tasks())
+    server.warning(str(WebSocketClosedError()))
+    try:
+        KernelWebsocketHandler.select_subprotocol(SimpleNamespace(connection=None), [])
+    except AttributeError:
+        web.error("Uncaught exception", exc_info=True)
+    assert [str(record.exc_info[1]) for record in caplog.records] == ["disk full"]
 
 
 @pytest.fixture(scope="module")
