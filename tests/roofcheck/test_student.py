@@ -205,10 +205,7 @@ def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
     assert "which has .lower" in str(check("ps1.ridge", h200.estimate(layer)))
 
 
-@cases(
-    ("lower", "upper"),
-    [(max, max), (max, lambda a, b: 2 * max(a, b)), (add, max), (min, add)],
-)
+@cases(("lower", "upper"), [(max, max), (max, lambda a, b: 2 * max(a, b)), (add, max), (min, add)])
 def test_one_right_half_keeps_half_whichever_it_is(lower, upper):
     def bracket(flops, moved, peak, bandwidth):
         a, b = flops / peak, moved / bandwidth

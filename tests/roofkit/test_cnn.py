@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 
 import roofkit as rk
 from roofkit.models.cnn.catalogue import cnn, cnns
-from roofkit.models.cnn.layers import (
-    BatchNorm,
-    Conv,
-    GlobalPool,
-    Pool,
-    ReLU,
-    Residual,
-)
+from roofkit.models.cnn.layers import BatchNorm, Conv, GlobalPool, Pool, ReLU, Residual
 from roofkit.models.cnn.network import CNN
 
 GTX = rk.Roofline(11.3e12, 484e9)
@@ -251,11 +244,7 @@ def test_a_title_says_what_was_counted_and_how():
 
 @cases(
     ("written", "name"),
-    [
-        ("vgg16", "VGG16"),
-        ("MobileNet_V1", "MobileNetV1"),
-        ("resnet 50", "ResNet-50"),
-    ],
+    [("vgg16", "VGG16"), ("MobileNet_V1", "MobileNetV1"), ("resnet 50", "ResNet-50")],
 )
 def test_names_are_found_however_they_are_written(written, name):
     assert cnn(written).name == name
@@ -263,10 +252,7 @@ def test_names_are_found_however_they_are_written(written, name):
 
 @cases(
     ("name", "nearest"),
-    [
-        ("vgg19", "nearest: VGG16"),
-        ("zzz", "the table has: VGG16, MobileNetV1, ResNet-50"),
-    ],
+    [("vgg19", "nearest: VGG16"), ("zzz", "the table has: VGG16, MobileNetV1, ResNet-50")],
 )
 def test_an_unknown_network_is_answered_with_the_nearest(name, nearest):
     with pytest.raises(ValueError, match=f"no network is named '{name}'; {nearest}"):

@@ -349,10 +349,7 @@ def test_a_convolution_that_cannot_be_is_refused(change, parts):
         assert part in str(refusal.value)
 
 
-@cases(
-    ("size", "batch"),
-    [(512, 3902), (1024, 453), (4096, 272), (16384, 247)],
-)
+@cases(("size", "batch"), [(512, 3902), (1024, 453), (4096, 272), (16384, 247)])
 def test_critical_batch_is_the_published_one_at_ridge_240_24(size, batch):
     assert round(rk.critical_batch(rk.Roofline(240.24, 1), size, size)) == batch
 

@@ -322,10 +322,7 @@ def test_a_config_that_lacks_a_field_says_which(field):
         rk.llm({key: value for key, value in TINY.items() if key != field})
 
 
-@cases(
-    ("changed", "message"),
-    [*REFUSED["configs"], ({7: 8}, "the config's key 7 must be text")],
-)
+@cases(("changed", "message"), [*REFUSED["configs"], ({7: 8}, "the config's key 7 must be text")])
 def test_a_config_that_cannot_be_modelled_says_why(changed, message):
     with pytest.raises(ValueError, match=message):
         rk.llm({**TINY, **changed})

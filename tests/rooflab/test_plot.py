@@ -14,6 +14,7 @@ import pytest
 import sympy
 from cases import cases
 from drawings import lightness, texts_overlap
+from matplotlib.figure import Figure
 
 import roofkit as rk
 from rooflab import plot
@@ -277,9 +278,10 @@ def test_a_figure_of_ones_own_is_shown_only_with_a_description():
 
 
 def test_times_draws_beside_other_axes_without_a_warning(recwarn):
-    figure, (left, right) = plt.subplots(1, 2)
+    figure = Figure()
+    left, right = figure.subplots(1, 2)
     assert plot.times({"mine": rk.Estimate(1e-3, 2e-3)}, ax=right) is right
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     assert not figure.legends
     assert right.get_legend()
     assert not left.get_legend()

@@ -11,14 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import roofkit as rk
-from roofkit.network import (
-    critical_width,
-    line,
-    most_chips,
-    ring,
-    sharded_matmul,
-    switch,
-)
+from roofkit.network import critical_width, line, most_chips, ring, sharded_matmul, switch
 from roofkit.network.sharding import COLLECTIVES, group_sizes
 
 C, W = 1.97e14, 4.5e10
