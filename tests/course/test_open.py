@@ -3,12 +3,15 @@
 import contextlib
 import functools
 import http.server
+import importlib.util
 import os
 import re
+import subprocess
 import threading
 import tomllib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -87,6 +90,14 @@ def test_what_pip_refuses_is_told_in_its_words(tmp_path, monkeypatch, capfd):
     with pytest.raises(ModuleNotFoundError, match=f"install .*{MISSING}"):
         started("", [MISSING])
     assert "Installing the course" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_sliders_that_are_new_need_a_reload_of_the_page(there, monkeypatch, capsys):
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: SimpleNamespace(returncode=0))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: there and name == "anywidget")
+    started(SITE, WHEELS)
+    assert ("reload this page" in capsys.readouterr().out) == (not there)
 
 
 @pytest.fixture

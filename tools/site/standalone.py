@@ -31,17 +31,16 @@ def prepare_download(path, site, wheels):
 
 def write_install_cell(site, wheels):
     """Return the code of the first cell: `install_course` and a call to it."""
-    sentences = {
-        name: sentence(f"alone.{name}", wheels=", ".join(wheels), found="{found}")
-        for name in ("begin", "nowhere", "failed")
-    }
-    arguments = [repr(f"{site}/wheels" if site else ""), repr(list(wheels))]
-    arguments += [f"{name}={text!r}" for name, text in sentences.items()]
-    call = "install_course(\n" + "".join(f"    {text},\n" for text in arguments) + ")"
-    return f"# @title {sentence('alone.title')}\n{inspect.getsource(install_course)}\n\n{call}"
+    names = ("begin", "nowhere", "failed", "reload")
+    values = {"wheels": ", ".join(wheels), "found": "{found}"}
+    arguments = {"site": f"{site}/wheels" if site else "", "wheels": list(wheels)}
+    arguments |= {name: sentence(f"alone.{name}", **values) for name in names}
+    lines = [f"    {name}={value!r},\n" for name, value in arguments.items()]
+    code = f"{inspect.getsource(install_course)}\n\ninstall_course(\n{''.join(lines)})"
+    return f"# @title {sentence('alone.title')}\n{code}"
 
 
-def install_course(site, wheels, begin, nowhere, failed):
+def install_course(site, wheels, begin, nowhere, failed, reload):
     """Install the missing packages from wheels nearby or on the site."""
     import importlib.util
     import pathlib
@@ -65,8 +64,11 @@ def install_course(site, wheels, begin, nowhere, failed):
     if not sources:
         raise NotInstalledError(nowhere)
     print(begin)
+    shows_sliders = importlib.util.find_spec("anywidget")  # JupyterLab loads it with its page
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     done = subprocess.run([*pip, *sources], capture_output=True, text=True)
     if done.returncode:
         raise NotInstalledError(failed.format(found=done.stderr.strip().rpartition("\n")[2]))
     importlib.invalidate_caches()
+    if not shows_sliders:
+        print(reload)
