@@ -5,7 +5,7 @@ import os
 import sys
 
 import pytest
-from driver import FIRST, ROOT, open_notebook, run_all, run_cell, screenshot
+from driver import FIRST, ROOT, open_notebook, run_all, run_cell, screenshot, until
 from opening import noise, opened
 
 pytestmark = pytest.mark.slow("a notebook that is opened says what to run first")
@@ -65,8 +65,20 @@ def test_the_first_minutes_of_make_lab(context, tmp_path):
         assert "Nbgrader" not in menus
         page.goto(address.replace("/lab?", "/lab/tree/exercises/README.md?"))
         page.locator(".jp-MarkdownViewer h1", has_text="The homework").wait_for()
-        open_notebook(page, address.partition("lab?")[0], FIRST.relative_to(ROOT).as_posix())
+        root = address.partition("lab?")[0]
+        open_notebook(page, root, FIRST.relative_to(ROOT).as_posix())
         run_all(page)
         screenshot(page, "arrival-lecture")
+
+        def kernels():
+            return [each["id"] for each in page.request.get(f"{root}api/kernels").json()]
+
+        [kernel] = kernels()
+        page.reload()
+        page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
+        page.wait_for_function(STARTED)
+        assert kernels() == [kernel]
+        page.evaluate("() => window.jupyterapp.commands.execute('application:close')")
+        until(page, kernels, lambda running: not running)
         page.close()
     assert noise("".join(printed)) == []

@@ -127,11 +127,12 @@ def test_the_file_browser_shows_lectures_and_exercises(students):
     assert all(name.endswith(".ipynb") for name in listed(students, "course/en"))
 
 
-def test_text_opens_to_be_read_and_no_news_are_asked_about(students):
-    docs = asked(students, "lab/api/settings/@jupyterlab/docmanager-extension:plugin")
-    assert json.loads(docs)["schema"]["properties"]["defaultViewers"]["default"] == {
-        "markdown": "Markdown Preview"
-    }
+def test_jupyterlab_has_the_courses_settings_and_asks_about_no_news(students):
+    overrides = ROOT / "tools/kit/jupyter/labconfig/default_setting_overrides.json"
+    for plugin, values in json.loads(overrides.read_text()).items():
+        schema = json.loads(asked(students, f"lab/api/settings/{plugin}"))["schema"]
+        # JupyterLab ignores a setting that it does not know.
+        assert values == {name: schema["properties"][name].get("default") for name in values}
     assert "@jupyterlab/apputils-extension:announcements" in given(students)["disabledExtensions"]
 
 
