@@ -34,13 +34,9 @@ def kit(tmp_path_factory):
     # A class's ids, which git does not list either.
     (repository / "course/term.toml").write_text('ids = "course/ids.txt"\n', encoding="utf-8")
     (repository / "course/ids.txt").write_text("# hashes\n", encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-m", "tools.kit"],
-        cwd=repository,
-        env={**os.environ, "ROOFKIT_QUESTIONS": str(repository / "exam")},
-        capture_output=True,
-        text=True,
-    )
+    own = {**os.environ, "ROOFKIT_QUESTIONS": str(repository / "exam")}
+    pack = [sys.executable, "-m", "tools.kit"]
+    done = subprocess.run(pack, cwd=repository, env=own, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     archive = Path(done.stdout.split()[-1])
     with zipfile.ZipFile(archive) as packed:

@@ -70,12 +70,8 @@ def test_the_latest_answer_in_a_notebook_counts():
     latest = course_progress.latest_answers([*given(0, 1, 0.5), *given(1), *given(0, 0, again=1)])
     found = course_progress.measure_lecture(L01, latest)
     assert found.marks[:4] == ("right", "right", "missed", "open")
-    assert (found.answered_count, found.right_count, found.missed_count, found.asked_count) == (
-        3,
-        2,
-        1,
-        len(L01.asks),
-    )
+    counts = (found.answered_count, found.right_count, found.missed_count, found.asked_count)
+    assert counts == (3, 2, 1, len(L01.asks))
     assert found.last_answered == DAY + timedelta(minutes=2)
 
 
@@ -95,9 +91,8 @@ def test_the_last_place_is_the_cell_of_the_last_answer(folder):
     assert found.part == L01
     assert f'check("{L01.asks[1]}"' in source[found.cell]
     (folder / L01.file).write_text("{", encoding="utf-8")
-    assert (
-        course_progress.find_last_place(here, course_progress.latest_answers(given(1))).cell == ""
-    )
+    latest = course_progress.latest_answers(given(1))
+    assert course_progress.find_last_place(here, latest).cell == ""
     assert course_progress.find_last_place(here, {}) is None
 
 

@@ -50,26 +50,18 @@ def nbgrader(course, *arguments, fails=False):
     """Run a command of nbgrader."""
     # nbgrader calls alembic by name, as it finds it in an activated environment.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", *arguments, *EXECUTE],
-        cwd=course,
-        env={**os.environ, "PATH": path, "ROOFKIT_SEED": SEED},
-        capture_output=True,
-        text=True,
-    )
+    own = {**os.environ, "PATH": path, "ROOFKIT_SEED": SEED}
+    command = [sys.executable, "-m", "nbgrader", *arguments, *EXECUTE]
+    done = subprocess.run(command, cwd=course, env=own, capture_output=True, text=True)
     assert bool(done.returncode) is fails, done.stdout + done.stderr
     return done
 
 
 def grade(course, *arguments):
     """Run a command of roofgrade, and return what it says."""
-    done = subprocess.run(
-        [sys.executable, "-m", "roofgrade", *arguments],
-        cwd=course,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
+    own = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "roofgrade", *arguments]
+    done = subprocess.run(command, cwd=course, env=own, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 

@@ -356,10 +356,8 @@ def test_what_is_not_in_the_lists_is_left_out_with_a_reason():
     data = picture(live).data
     assert list(data["models"]) == [row["model"] for row in rk.models.llms().rows]
     assert {each.name for each in rk.chips()} == {*data["chips"], *live.reasons_left_out}
-    assert (
-        live.reasons_left_out["GTX 1080 Ti"]
-        == "GTX 1080 Ti has no confirmed peak for 16-bit matrices"
-    )
+    reason = "GTX 1080 Ti has no confirmed peak for 16-bit matrices"
+    assert live.reasons_left_out["GTX 1080 Ti"] == reason
     assert len(live.reasons_left_out) < 6
 
 

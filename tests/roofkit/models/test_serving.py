@@ -269,12 +269,9 @@ def test_experts_read_the_stream_or_what_the_router_left_of_it(stream, share, ac
 def test_an_embedding_reads_no_row_twice_and_only_its_own():
     table = 2 * 32000 * 4096
     assert LLAMA.on("H100").prefill(64, 4096)["embedding"].weights == table
-    assert (
-        LLAMA.on("H100", split=Split(tensor=8)).prefill(64, 4096)["embedding"].weights == table / 8
-    )
-    assert (
-        LLAMA.on("H100", split=Split(tensor=8)).decode(64)["embedding"].weights == 2 * 4096 * 64 / 8
-    )
+    split = LLAMA.on("H100", split=Split(tensor=8))
+    assert split.prefill(64, 4096)["embedding"].weights == table / 8
+    assert split.decode(64)["embedding"].weights == 2 * 4096 * 64 / 8
 
 
 def test_one_new_token_is_a_step_of_decoding_in_an_array_too():
