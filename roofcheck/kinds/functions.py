@@ -7,7 +7,13 @@ import sys
 from collections.abc import Callable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field, replace
 
-from roofcheck.kinds.question import Question, Verdict, format_figures, missing_verdict
+from roofcheck.kinds.question import (
+    Question,
+    Verdict,
+    format_figures,
+    join_part_messages,
+    missing_verdict,
+)
 from roofcheck.reading.expressions import evaluate
 from roofcheck.reading.numbers import (
     GivenNumber,
@@ -21,7 +27,7 @@ from roofcheck.reading.spelling import extract_formula
 from roofcheck.reading.units import format_number
 from roofcheck.running import call_student, time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
-from roofcheck.sentences import capitalise, join_items, sentence
+from roofcheck.sentences import join_items, sentence
 from roofcheck.slips.diagnosis import LONGEST_MESSAGE
 from roofcheck.slips.question_slips import QuestionSlips, Slip
 from roofcheck.slips.scales import HALF_CREDIT
@@ -203,20 +209,15 @@ class Function(Question):
             for known, column in zip(self.known_slips.values(), turned, strict=True)
         ):
             return Verdict(HALF_CREDIT, sentence("parts.swapped", names=names), slips=("order",))
-        sentences = [*messages]
+        message = next(iter(messages))
         if len(columns) > 1:
-            sentences = [
-                sentence("parts.one", name=capitalise(join_items(alike)), message=message)
-                for message, alike in messages.items()
-            ]
-        if right:
-            sentences.insert(0, sentence("parts.right", names=capitalise(join_items(right))))
+            message = join_part_messages(right, messages)
         wrong = [
             (column[first].value, self.known_slips[name].right[first])
             for name, column in columns.items()
             if name not in right
         ]
-        message = self._add_example(" ".join(sentences), first, *zip(*wrong, strict=True))
+        message = self._add_example(message, first, *zip(*wrong, strict=True))
         return Verdict(credit / len(columns), message, slips=tuple(slips))
 
     def _add_example(self, message, number, given, right):

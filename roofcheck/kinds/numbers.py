@@ -12,6 +12,7 @@ from roofcheck.kinds.question import (
     Verdict,
     choose_other_chips,
     format_figures,
+    join_part_messages,
     missing_verdict,
     redraw_inputs,
     unreadable_verdict,
@@ -29,8 +30,7 @@ from roofcheck.reading.labels import order_by_labels
 from roofcheck.reading.number_texts import comma_error
 from roofcheck.reading.numbers import UnreadableError, is_missing, read_number
 from roofcheck.reading.spelling import extract_formula
-from roofcheck.sentences import capitalise, describe_direction, join_items, sentence
-from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_sentence
+from roofcheck.sentences import describe_direction, join_items, sentence
 from roofcheck.slips.question_slips import QuestionSlips, Slip
 from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.algebra import find_names as names_in
@@ -290,7 +290,7 @@ class Several(Question):
                 messages.setdefault(verdict.message, []).append(name)
         good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, _describe_right_parts(good, messages), slips=slips, right=good)
+        return Verdict(credit, join_part_messages(good, messages), slips=slips, right=good)
 
     def _verdicts_that_follow(self, verdicts, answers):
         """Yield verdicts on wrong parts that follow from the student's other answers."""
@@ -355,22 +355,6 @@ class Several(Question):
             for name, part in self.parts.items()
         }
         return replace(self, parts=parts, praise="")
-
-
-def _describe_right_parts(good, messages):
-    """Join the messages of all wrong parts; if that is too long, return only the first."""
-    right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
-    for shorten in (str, first_sentence):
-        wrong = [
-            sentence("parts.one", name=capitalise(join_items(alike)), message=shorten(message))
-            for message, alike in messages.items()
-        ]
-        message = " ".join([*right, *wrong])
-        if len(message) <= LONGEST_MESSAGE:
-            return message
-    others = [name for alike in [*messages.values()][1:] for name in alike]
-    later = [sentence("parts.others", names=capitalise(join_items(others)))] if others else []
-    return " ".join([*right, wrong[0], *later])
 
 
 def _unknown_verdict(value, reference):

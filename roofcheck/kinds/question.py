@@ -10,6 +10,7 @@ from roofcheck.reading import units
 from roofcheck.reading.number_texts import AmbiguousError
 from roofcheck.reading.numbers import UnreadableError, describe_missing_answer
 from roofcheck.sentences import capitalise, join_items, sentence
+from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_sentence
 from roofcheck.steps.computation import apply_formula, formula_arguments
 from roofcheck.steps.course_chips import course_chips
 from roofcheck.steps.derivation import Line
@@ -198,6 +199,26 @@ def choose_lower_verdict(known: Verdict, other: Verdict) -> Verdict:
     if other.credit >= known.credit - CREDIT_TOLERANCE:
         return known
     return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
+
+
+def join_part_messages(good: Collection[str], messages: Mapping[str, list[str]]) -> str:
+    """Say which parts are right, and what is wrong with each of the others.
+
+    ``messages`` maps each message to the wrong parts that it is about. If the text is too long,
+    messages are shortened, and then only the first is given.
+    """
+    right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
+    for shorten in (str, first_sentence):
+        wrong = [
+            sentence("parts.one", name=capitalise(join_items(alike)), message=shorten(message))
+            for message, alike in messages.items()
+        ]
+        message = " ".join([*right, *wrong])
+        if len(message) <= LONGEST_MESSAGE:
+            return message
+    others = [name for alike in [*messages.values()][1:] for name in alike]
+    later = [sentence("parts.others", names=capitalise(join_items(others)))] if others else []
+    return " ".join([*right, wrong[0], *later])
 
 
 def format_input(figure):
