@@ -198,7 +198,7 @@ def reads_its_own_data(work):
     work.write("ps1-ridge", "ridge = float(open('notes.txt').read())")
 
 
-# ---- accidents of editors, and of people; test_mend.py and test_intake.py have more
+# ---- accidents of editors, and of people; test_restore.py and test_intake.py have more
 
 
 @submission()
