@@ -34,7 +34,7 @@ LONG = (
 # Files that share a kit that is set up, the runs of lectures, or a JupyterLab and its page.
 TOGETHER = (
     ("tests/course/test_as_built.py", "tests/browser/test_slides.py"),
-    ("tests/course/test_kit.py", "tests/course/test_open.py"),
+    ("tests/course/test_kit.py", "tests/course/test_downloaded_notebooks.py"),
     tuple(
         f"tests/browser/test_{name}.py"
         for name in ("arrival", "chips", "lab", "matmul", "model", "reveals", "times")

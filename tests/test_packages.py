@@ -46,9 +46,14 @@ def _imports(path):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name}:{node.lineno} imports relatively"
-            yield node.module
-            if node.module == "roofkit":
-                yield from (f"roofkit.{alias.name}" for alias in node.names)
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from filter(_is_module, names) if any(map(_is_module, names)) else [node.module]
+
+
+def _is_module(name):
+    """Whether a dotted name is a module or a folder of the repository."""
+    place = ROOT / name.replace(".", "/")
+    return place.is_dir() or place.with_suffix(".py").is_file()
 
 
 def _loaded_by(statement):
@@ -111,14 +116,7 @@ def _arrows(package):
     hidden is still an arrow."""
     modules = dict(_modules(package))
     for name, path in modules.items():
-        met = set()
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Import):
-                met |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                whole = {f"{node.module}.{alias.name}" for alias in node.names}
-                met |= whole & set(modules) or {node.module}
-        yield name, met & set(modules) - {name}
+        yield name, set(_imports(path)) & set(modules) - {name}
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -8,6 +8,7 @@ from pathlib import Path
 import driver
 import numpy as np
 import pytest
+from live_pictures import choose, end_of, evaluate, read_time_axis, starts_of, wait_kernel
 
 import roofkit as rk
 from rooflab import explore
@@ -41,9 +42,7 @@ def picture(request, context):
     ]
     kept = {"n", "D", "B", "topology", "groups", "widths", "batches", "F", "itemsize", "last"}
     state = {name: getattr(widget, name) for name in kept | {"text", "units"}}
-    page = context.new_page()
-    shown = page.evaluate(SHOW, [widget._esm, state, settings])
-    page.close()
+    shown = evaluate(context, SHOW, widget._esm, state, settings)
     return live, list(zip(settings, shown, strict=True))
 
 
@@ -67,7 +66,9 @@ def test_every_setting_is_as_ring_1_says(picture):
         times = {name: estimate.times[name] for name in ("compute", "memory", "link")}
         assert [bar["waits"] for bar in shown["bars"]] == [name != estimate.bound for name in times]
         assert shown["binds"] == [f"{engineering(times[estimate.bound])}s"]
-        start, second = time_scale(shown)
+        *ticks, title = shown["ticks"]
+        unit = SECONDS[re.search(r"\((\w+)\)", title)[1]]
+        start, second = read_time_axis(shown["grid"], ticks, unit)
         lengths = [end_of(bar["d"]) - start for bar in shown["bars"]]
         assert lengths == pytest.approx([time * second for time in times.values()], abs=0.02)
         [first, *_], last = starts_of(shown["bracket"]), end_of(shown["bracket"])
@@ -105,7 +106,7 @@ def test_one_step_wider_and_compute_binds(chips):
     driver.screenshot(chips, "chips-1-start")
     driver.press(chips, "D", "ArrowRight", of=SLIDERS)
     assert driver.readings(chips) == ["compute-bound", "392 µs to 889 µs", "8,756", "2×"]
-    wait_kernel(chips, "2 9216 1024 compute")
+    wait_kernel(chips, "2", "9216", "1024", "compute")
 
 
 @pytest.mark.weekly("the buttons of live chips choose, and have names")
@@ -114,7 +115,7 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     assert driver.slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
     choose(chips, "H100 SXM: switch that adds")
     assert place_of_n(chips) == ("7.0", "7.0", "8")
-    wait_kernel(chips, "8 8192 1024 link")
+    wait_kernel(chips, "8", "8192", "1024", "link")
     driver.press(chips, "n", "ArrowLeft", of=SLIDERS)
     choose(chips, "TPU v5e: line")
     assert place_of_n(chips) == ("3.0", "8.0", "8")
@@ -123,22 +124,12 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     choose(chips, "TPU v5e: ring")
     assert "line of 2: a ring needs 3 chips" in driver.drawn(chips)
     assert driver.readings(chips)[2] == "8,756"
-    wait_kernel(chips, "2 8192 1024 link")
-
-
-def choose(page, name):
-    before = driver.drawn(page)
-    page.get_by_role("button", name=name).click()
-    driver.wait_redrawn(page, before)
+    wait_kernel(chips, "2", "8192", "1024", "link")
 
 
 def place_of_n(page):
     handle = driver.slider(page, "n", of=SLIDERS)
     return tuple(handle.get_attribute(f"aria-value{of}") for of in ("now", "max", "text"))
-
-
-def wait_kernel(page, words):
-    driver.until(page, lambda: driver.run_cell(page, 1)[0]["text"].strip(), words.__eq__)
 
 
 def move(live, places):
@@ -147,19 +138,3 @@ def move(live, places):
     for name, place in zip(SLIDERS, places[1:], strict=True):
         live._controls[name].max = max(place, live._controls[name].max)
         live._controls[name].value = place
-
-
-def time_scale(shown):
-    """Return the start of the time axis and its pixels per second, from grid and labels."""
-    lines = [float(x) for x in re.findall(r"M([\d.]+),", shown["grid"])]
-    *ticks, title = shown["ticks"]
-    unit = SECONDS[re.search(r"\((\w+)\)", title)[1]]
-    return lines[0], (lines[-1] - lines[0]) / (float(ticks[-1]) * unit)
-
-
-def starts_of(d):
-    return [float(x) for x in re.findall(r"M([\d.]+)", d)]
-
-
-def end_of(d):
-    return float(re.search(r"H([\d.]+)", d)[1])

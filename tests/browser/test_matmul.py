@@ -8,6 +8,7 @@ from pathlib import Path
 import driver
 import numpy as np
 import pytest
+from live_pictures import choose, evaluate, wait_kernel
 
 import roofkit as rk
 from rooflab import explore
@@ -37,7 +38,7 @@ def value(shown):
         pytest.param("RTX 4090", marks=pytest.mark.weekly("the picture is right on every chip")),
     ],
 )
-def test_all_settings_show_what_ring_1_counts(page, chip):
+def test_all_settings_show_what_ring_1_counts(context, chip):
     live = explore.matmul(chip, B=100, D=5120)
     picture = live.children[-1]
     names = ("limits", "text", "units", "stops", "peaks", "bandwidth", "channel", *SLIDERS, "dtype")
@@ -48,9 +49,7 @@ def test_all_settings_show_what_ring_1_counts(page, chip):
         for places in itertools.product(*some, range(len(picture.peaks)))
     ]
     assert len(settings) > 200
-    page.goto("about:blank")
-    page.set_content("<!doctype html>")
-    shown = page.evaluate(DRAW, [picture._esm, state, settings])
+    shown = evaluate(context, DRAW, picture._esm, state, settings)
     for setting, seen in zip(settings, shown, strict=True):
         B, D, F, tile = (picture.stops[name][setting[name]] for name in SLIDERS)
         dtype = picture.peaks[setting["dtype"]]["dtype"]
@@ -61,9 +60,9 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
     pair = None if tile is None else (tile, tile)
     cost, once = rk.matmul(B, D, F, dtype, tile=pair), rk.matmul(B, D, F, dtype)
     top, bound = roof.attainable(cost.intensity), roof.estimate(cost).bound
-    *driver.readings, verdict = seen["readings"]
+    *readings, verdict = seen["readings"]
     assert verdict == f"{bound}-bound"
-    assert [value(each) for each in driver.readings] == pytest.approx(
+    assert [value(each) for each in readings] == pytest.approx(
         [cost.flops, cost.bytes, cost.intensity, top], rel=5e-3
     )
     # For each operand: bytes once, how often, all bytes; and bars with solid and hatched parts.
@@ -140,9 +139,7 @@ def test_keys_and_buttons_move_picture_and_kernel(tiled):
     driver.press(tiled, "tile", "End", of=SLIDERS)
     tile = driver.slider(tiled, "tile", of=SLIDERS)
     assert tile.get_attribute("aria-valuetext") == "no tiles: all fits"
-    before = driver.drawn(tiled)
-    tiled.get_by_role("group", name="dtype").get_by_role("button", name="int8").click()
-    driver.wait_redrawn(tiled, before)
+    choose(tiled, "int8")
     assert driver.readings(tiled) == expected(512, 1024, 4096, dtype="int8")
     pressed = [
         button.get_attribute("aria-pressed")
@@ -150,5 +147,4 @@ def test_keys_and_buttons_move_picture_and_kernel(tiled):
     ]
     assert pressed == ["false", "true"]
     driver.screenshot(tiled, "matmul-2-moved")
-    told = ["512", "1024", "4096", "None", "int8"]
-    driver.until(tiled, lambda: driver.run_cell(tiled, 1)[0]["text"].split(), told.__eq__)
+    wait_kernel(tiled, "512", "1024", "4096", "None", "int8")

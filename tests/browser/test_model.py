@@ -4,7 +4,8 @@ import itertools
 import random
 
 import pytest
-from driver import open_picture, run_cell, screenshot, until
+from driver import open_picture, screenshot
+from live_pictures import evaluate, wait_kernel
 
 import roofkit as rk
 from rooflab import explore
@@ -44,10 +45,7 @@ def shown(live, context):
         | {"model": model, "phase": "decode"}
         for model in known["model"] for _ in range(STATES)
     ]  # fmt: skip
-    page = context.new_page()
-    found = page.evaluate(FIGURES, [picture._esm, picture.data, wanted])
-    page.close()
-    return found
+    return evaluate(context, FIGURES, picture._esm, picture.data, wanted)
 
 
 def test_every_model_is_as_ring_1_says(live, shown):
@@ -183,7 +181,7 @@ def test_in_a_notebook_it_moves_and_python_follows(lab, url):
     batch.press("ArrowRight")
     picture.get_by_role("combobox", name="chip", exact=True).select_option("H200")
     wanted = explore.model(chip="H200", batch=32).decode.time
-    until(lab, lambda: run_cell(lab, 1)[0]["text"].strip(), f"32 H200 {wanted}".__eq__)
+    wait_kernel(lab, "32", "H200", f"{wanted}")
     # Keys pressed on a slider do not reach the notebook, which would add or cut cells.
     assert lab.locator(".jp-NotebookPanel .jp-Cell").count() == 2
     picture.get_by_role("combobox", name="model", exact=True).press("d")

@@ -1,9 +1,8 @@
 """The live time bars in a real JupyterLab, compared with ring 1."""
 
-import re
-
 import pytest
 from driver import open_picture, press, run_cell, screenshot, slider, until, write_notebook
+from live_pictures import end_of, read_time_axis, starts_of
 
 import roofkit as rk
 from rooflab.plot import engineering
@@ -32,11 +31,7 @@ def test_halving_the_flops_moves_the_bars_as_ring_1_says(bars):
     )
     screenshot(bars, "times-halved")
     assert_as_ring_1(bars, rk.Cost(flops=5e11, bytes=2e9))
-    until(
-        bars,
-        lambda: [float(word) for word in run_cell(bars, 1)[0]["text"].split()],
-        lambda values: values == pytest.approx([5e11, 2e9]),
-    )
+    wait_cost(bars, 5e11, 2e9)
 
 
 @pytest.mark.weekly("a slider over tokens and bits moves through its stops")
@@ -53,10 +48,15 @@ def test_sliders_that_count_tokens_and_bits_move_through_their_stops(lab, url, f
         assert handle.get_attribute("aria-valuetext") == str(after)
     screenshot(lab, "times-terms")
     assert_as_ring_1(lab, rk.Cost(2e12, 5e9))
+    wait_cost(lab, 2e12, 5e9)
+
+
+def wait_cost(page, *cost):
+    """Wait until the kernel has this cost."""
     until(
-        lab,
-        lambda: [float(word) for word in run_cell(lab, 1)[0]["text"].split()],
-        lambda values: values == pytest.approx([2e12, 5e9]),
+        page,
+        lambda: [float(word) for word in run_cell(page, 1)[0]["text"].split()],
+        lambda values: values == pytest.approx(cost),
     )
 
 
@@ -66,24 +66,19 @@ def assert_as_ring_1(page, cost):
     assert readings[1::2] == [
         f"{engineering(e.lower)}s to {engineering(e.upper)}s, {e.bound}-bound" for e in estimates
     ]
-    # Pixels per second follow from the grid and its labels in ms.
     grid = page.locator(".roofkit-picture path.grid").get_attribute("d")
-    start, *_, end = (float(x) for x in re.findall(r"M([\d.]+),", grid))
     labels = page.locator(".roofkit-picture svg > text").all_text_contents()
-    last = float(labels[len(re.findall("M", grid)) - 1])
-    second = (end - start) / (last / 1e3)
+    start, second = read_time_axis(grid, labels, 1e-3)
     for kind, times in (
         ("math", [e.math for e in estimates]),
         ("comms", [e.comms for e in estimates]),
     ):
         drawn_bars = page.locator(f".roofkit-picture svg > path.{kind}").all()[1:]
-        lengths = [
-            float(re.search(r"H([\d.]+)v", bar.get_attribute("d"))[1]) - start for bar in drawn_bars
-        ]
+        lengths = [end_of(bar.get_attribute("d")) - start for bar in drawn_bars]
         assert lengths == pytest.approx([time * second for time in times], abs=0.1)
     brackets = page.locator(".roofkit-picture svg > path.bracket").all()[1:]
     for bracket, estimate in zip(brackets, estimates, strict=True):
         d = bracket.get_attribute("d")
-        ends = [float(re.search(pattern, d)[1]) for pattern in (r"M([\d.]+),", r"H([\d.]+)m")]
+        ends = starts_of(d)[0], end_of(d)
         wanted = [start + time * second for time in (estimate.lower, estimate.upper)]
         assert ends == pytest.approx(wanted, abs=0.1)

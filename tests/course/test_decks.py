@@ -1,5 +1,6 @@
 """What a lecture's cells become in a deck, and how a talk chooses among its slides."""
 
+import tomllib
 from copy import deepcopy
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def talk_text(*slides):
     return "\n".join(("title = 'T'\nminutes = 9", *(f"[[slide]]\n{each}" for each in slides)))
 
 
+ERRORS = tomllib.loads(Path(__file__).with_name("talk-errors.toml").read_text(encoding="utf-8"))
 TALK = "title = 'Why?'\nminutes = 15\n[[slide]]\nid = 't-open'\n[[slide]]\nid = 't-math'\n"
 
 
@@ -142,40 +144,10 @@ def test_a_talk_keeps_its_own_order(both):
     assert [slide.id for slide in talk.choose_slides(both)] == ["t-math", "t-open"]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        (TALK + "[[slide]]\nid = 't-maths'", "t.toml:7: no slide starts with the cell 't-maths'"),
-        (TALK + "[[slide]]\nid = 't-say'", "t.toml:7: no slide starts with the cell 't-say'"),
-        (TALK + "[[slide]]\nid = 't-open'", "t.toml:7: line 3 already has the slide 't-open'"),
-        (TALK + "[[slide]]\nid = 't-open'\ntext = '## A'", "t.toml:7: a slide has either the id"),
-        (TALK + "[[slide]]\nbefore = 'And so'", "t.toml:7: a slide has either the id of a cell or"),
-        (TALK + "[[slide]]\nid = 3", "t.toml:7: id is 3, but must be text in quotes"),
-        (
-            TALK + "[[slide]]\nids = 't-open'",
-            "t.toml:7: a slide has before, id, instead, text, not",
-        ),
-        (TALK + "instead = 'Mine'", "t.toml:5: write instead.CELL = "),
-        (
-            TALK + "instead.t-say = 'Mine'",
-            "t.toml:5: the slide 't-math' has no notes in the cell 't-say'",
-        ),
-        ("pace = 3\n" + TALK, "t.toml: a talk has title, minutes and [[slide]], not 'pace'"),
-        ("minutes: 3\n" + TALK, "t.toml: this is not TOML: Expected '=' after a key"),
-        ("minutes = 5", "t.toml: a talk needs a title"),
-        ("title = 'T'", "t.toml: a talk needs its length as a number"),
-        ("title = 'T'\nminutes = nan", "t.toml: a talk needs its length as a number"),
-        ("title = 'T'\nminutes = '15 min'", "t.toml: a talk needs its length as a number"),
-        ("title = 'T'\nminutes = 5", "t.toml: it has no slides"),
-        (
-            TALK.replace("15", "1"),
-            "t.toml: its 2 slides take 2.5 minutes, more than 1; the longest are t-m",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), ERRORS["talks"])
 def test_an_error_in_a_talk_names_its_line(both, text, message):
     with pytest.raises(decks.DeckError) as error:
-        read_talk("t.toml", text).choose_slides(both)
+        read_talk("t.toml", text.replace("TALK\n", TALK)).choose_slides(both)
     assert str(error.value).startswith(message)
 
 

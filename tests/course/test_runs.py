@@ -3,14 +3,11 @@
 import json
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from tools.notebooks import kept_runs as runs
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """What students write who get one step wrong: for each question, code for each of its slips.
 
-Results off by a factor, alike in all questions, are tried in tests/roofcheck/test_tables.py.
+Results off by a factor, alike in all questions: see tests/roofcheck/test_every_question.py.
 """
 
 import functools

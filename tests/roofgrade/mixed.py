@@ -1,45 +1,21 @@
 """A class as it comes: good work in every style, accidents of every editor, and some malice.
 
-Each submission to problem set 1 is a function that does something to good work, and says which
-machine points it deserves and what has to become of it.
+Each submission to problem set 1 does something to good work, and says which machine points it
+deserves and what has to become of it: a line of mixed.toml if one cell says it all, or a function.
 """
 
 import json
 import os
+import tomllib
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import nbformat
 from homework import ROOT
 
 FULL = 22
-ANSWERS = {
-    "ps1-me": 'me = "{student}"',
-    "ps1-ridge": "ridge = 309.7e12 / 2 / 768e9",
-    "ps1-time": 'time_us = 1e6 * max(4.0e11 / rk.chip("H200").peak_flops("bf16"), 2.4e9 / 4.8e12)',
-    "ps1-bound": 'bound = "compute"',
-    "ps1-order": 'lowest_first = sorted(["H100 SXM", "TPU v5e", "A100 80GB SXM", "TPU v6e", '
-    '"A100 40GB SXM"], key=lambda name: rk.chip(name).roofline("bf16").ridge)',
-    "ps1-chain": 'chain = "BDCAE"',
-    "ps1-mine": "chip = rk.chip(given.chip)\n"
-    'saved_us = 1e6 * min(given.flops / chip.peak_flops("bf16"), given.moved / chip.bandwidth)',
-    "ps1-attainable": "def attainable(intensity, peak_flops, bandwidth):\n"
-    "    return min(peak_flops, intensity * bandwidth)",
-    "ps1-bracket": "def bracket(flops, bytes_moved, peak_flops, bandwidth):\n"
-    "    t_math, t_comms = flops / peak_flops, bytes_moved / bandwidth\n"
-    "    return max(t_math, t_comms), t_math + t_comms",
-    "ps1-paragraph": "Compare the intensity with the ridge.",
-}
-POINTS = {
-    "ps1-ridge": 2, "ps1-time": 2, "ps1-bound": 2, "ps1-order": 3, "ps1-chain": 2, "ps1-mine": 3,
-    "ps1-attainable": 4, "ps1-bracket": 4,
-}  # fmt: skip
-# These answers get half the points at most, and mostly none.
-WRONG = {
-    "ps1-ridge": "ridge = 77", "ps1-time": "time_us = 77", "ps1-bound": 'bound = "network"',
-    "ps1-order": 'lowest_first = ["TPU v5e"]', "ps1-chain": 'chain = "EACDB"',
-    "ps1-mine": "saved_us = 77", "ps1-attainable": "def attainable(*a): return 77",
-    "ps1-bracket": "def bracket(*a): return 77, 78",
-}  # fmt: skip
+SOURCES = tomllib.loads(Path(__file__).with_name("mixed.toml").read_text(encoding="utf-8"))
+ANSWERS, POINTS, WRONG = SOURCES["answers"], SOURCES["points"], SOURCES["wrong"]
 
 
 @dataclass
@@ -117,79 +93,28 @@ def submission(points=FULL, state="graded", hostile=False, stock=None):
     return enter
 
 
-def own_cells(enter, *, before="ps1-ridge-text", wrong=False, **cells):
-    """Enter a submission for each of these cells, which its student has added; by its name."""
+def enter_students(cells, answers=None, before=None, wrong=False, **deserved):
+    """Enter a student for each of these cells: an answer, or a cell that stands before another."""
     for name, source in cells.items():
 
         def change(work, source=source):
             if wrong:
                 work.all_wrong()
-            work.add(source, before=before)
+            if answers:
+                work.write(answers, source)
+            else:
+                work.add(source, before=before)
 
         change.__name__ = name
-        enter(change)
+        submission(**deserved)(change)
 
 
-def answers(enter, cell_id, **sources):
-    """Enter a submission for each of these, which answers one question so; by its name."""
-    for name, source in sources.items():
-
-        def change(work, source=source):
-            work.write(cell_id, source)
-
-        change.__name__ = name
-        enter(change)
-
-
-# ---- good work, in the styles that people write
+for students in SOURCES["students"]:
+    enter_students(**students)
 
 
 @submission()
 def as_released(work): ...
-
-
-answers(
-    submission(),
-    "ps1-ridge",
-    in_fractions="from fractions import Fraction\nridge = Fraction(3097, 20) / Fraction(768, 1000)",
-    with_units='ridge = "201.6 FLOP/byte"',
-    with_numpy="import numpy as np\nridge = np.array([309.7e12 / 2])[0] / np.float64(768e9)",
-    writes_a_file="open('r.txt', 'w').write('201.6')\nridge = float(open('r.txt').read())",
-    not_in_ascii="größe = 309.7e12 / 2  # Rechenleistung, 算力\nridge = größe / 768e9",
-)
-answers(
-    submission(stock=20), "ps1-ridge", widget_backend="%matplotlib widget\n" + ANSWERS["ps1-ridge"]
-)
-answers(
-    submission(),
-    "ps1-attainable",
-    with_arrays="import numpy as np\nattainable = lambda i, p, b: np.minimum(p, np.asarray(i) * b)",
-    warns="import warnings\ndef attainable(i, p, b):\n"
-    "    warnings.warn('old')\n    return min(p, i * b)",
-)
-answers(
-    submission(),
-    "ps1-bracket",
-    with_roofkit="def bracket(f, m, p, b):\n"
-    "    return rk.Roofline(p, b).estimate(rk.Cost(f, m)).lower, f / p + m / b",
-)
-answers(submission(points=20), "ps1-time", error_in_an_answer="time_us = tmie")
-own_cells(
-    submission(),
-    interactive="from ipywidgets import interact\n@interact(x=(0, 9))\ndef show(x): print(x)",
-    plots="import matplotlib.pyplot as plt\nplt.plot([1, 2]);\nplt.show()",
-    awaits="import asyncio\nawait asyncio.sleep(0)",
-    prints_without_end="for _ in range(60): print('x' * 10**6)",
-    asks_for_input="name = input('Who are you? ')",
-    syntax_error_in_own_cell="for in x",
-    error_in_own_cell="1 / 0",
-    leaves_by_sys_exit="import sys; sys.exit(1)",
-    installs_a_package="%pip install nothing-of-that-name",
-    asks_the_shell="!ls -l\nfiles = !ls",
-)
-own_cells(submission(hostile=True), prints_300_000_lines="for i in range(300_000): print(i)")
-own_cells(submission(stock="ungraded"), before="ps1-bound-text", leaves_by_exit="exit()")
-own_cells(submission(stock=0), variable_named_check="check = 3")
 
 
 @submission()
@@ -198,7 +123,7 @@ def reads_its_own_data(work):
     work.write("ps1-ridge", "ridge = float(open('notes.txt').read())")
 
 
-# ---- accidents of editors, and of people; test_mend.py and test_intake.py have more
+# ---- accidents of editors, and of people; test_restore.py and test_intake.py have more
 
 
 @submission()
@@ -267,51 +192,7 @@ def untouched(work):
     work.notebook = released()
 
 
-# ---- what ends early
-
-
-own_cells(
-    submission(points=11, state="person", hostile=True),
-    before="ps1-mine-text",
-    crashes_after_five="import os\nos._exit(1)",
-    loops_and_will_not_stop="import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    "while True: time.sleep(1)",
-)
-own_cells(
-    submission(state="person", hostile=True),
-    before="ps1-mine-text",
-    loops_in_a_cell="while True: pass",
-)
-own_cells(
-    submission(hostile=True),
-    before="ps1-mine-text",
-    takes_all_memory="hoard = []\nwhile True: hoard.append(bytearray(10**8))",
-)
-answers(
-    submission(points=FULL - 4, state="person", hostile=True),
-    "ps1-attainable",
-    loops_in_a_function="def attainable(*a):\n    while True: pass",
-)
-
 # ---- malice: all answers are wrong
-
-own_cells(
-    submission(points=0, stock=FULL, hostile=True),
-    wrong=True,
-    replaces_check="check = lambda *a: None",
-    shows_nothing="get_ipython().ast_node_interactivity = 'none'",
-)
-own_cells(
-    submission(points=0, hostile=True),
-    wrong=True,
-    fakes_check="import roofcheck.study.check as s\n"
-    "s.find_question('ps1.ridge').__class__.judge = lambda self, a: s.Verdict(1, 'x')",
-    looks_at_the_others="import os, glob\n"
-    "print(glob.glob('../../../*'), os.listdir('/'), os.listdir('..'))\n"
-    "print(open('/etc/shadow').read())",
-    kills_its_parent="import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\n"
-    "os.kill(-1, signal.SIGKILL)",
-)
 
 
 @submission(points=0, stock=FULL, hostile=True)
@@ -330,70 +211,12 @@ def reads_the_key(work):
 
 
 @submission(points=0, hostile=True)
-def equal_to_everything(work):
-    work.all_wrong()
-    work.write(
-        "ps1-ridge",
-        "class Any(float):\n    def __eq__(self, o): return True\n"
-        "    def __sub__(self, o): return 0.0\n    __rsub__ = __sub__\n"
-        "    def __lt__(self, o): return True\n    __le__ = __gt__ = __ge__ = __lt__\n"
-        "ridge = Any(7)",
-    )
-
-
-@submission(points=0, hostile=True)
 def asks_for_more_points(work):
     work.all_wrong()
     for cell in work.cells:
         if "points" in cell["metadata"]["nbgrader"]:
             cell["metadata"]["nbgrader"]["points"] = 1000
     work.write("ps1-ridge-check", 'check("ps1.ridge", ridge)\n1e9')
-
-
-# Attacks on the machinery of the sandbox, at the one end that a student can reach.
-MACHINERY = """
-import roofcheck
-notebook = roofcheck.request.__self__
-answer = notebook._answer
-"""
-own_cells(
-    submission(points=0, state="person", hostile=True),
-    wrong=True,
-    replies_too_deep_to_write_down=f"{MACHINERY}\ndeep = []\nfor _ in range(485): deep = [deep]\n"
-    "notebook._answer = lambda *a: answer(*a) | {'deep': deep}",
-    replies_by_the_megabyte=f"{MACHINERY}\n"
-    "notebook._answer = lambda *a: answer(*a) | {'much': [[]] * 2_000_000}",
-    replies_with_no_numbers=f"{MACHINERY}\nnan = {{'t': 'num', 'v': float('nan')}}\n"
-    "notebook._answer = lambda names, probe: {'value': {'t': 'callable'} if 'calls' in probe "
-    "else nan, 'calls': [nan] * 24, 'me': {'t': 'str', 'v': 'x'}, 'said': nan}",
-)
-own_cells(
-    submission(points=0, hostile=True),
-    wrong=True,
-    replies_with_many_values=f"{MACHINERY}\nmany = [{{'t': 'bool', 'v': True}}] * 900\n"
-    "many = {'t': 'list', 'v': [{'t': 'list', 'v': many}] * 40}\n"
-    "notebook._answer = lambda *a: {'value': many}",
-    replies_with_points=f"{MACHINERY}\n"
-    "points = {'credit': 1.0, 'points': 4.0, 'state': 'right', 'grade': 4.0}\n"
-    "notebook._answer = lambda *a: answer(*a) | points",
-)
-answers(
-    submission(state="person", points=19, hostile=True),
-    "ps1-me",
-    with_a_neighbours_figures='me = "Somebody-Else "',
-    with_something_like_a_neighbours_id="class Like:\n"
-    "    def __str__(self): return 'as-released'\n    __repr__ = __str__\nme = Like()",
-)
-
-
-@submission(points=0, hostile=True)
-def right_every_second_time(work):
-    work.all_wrong()
-    work.write(
-        "ps1-attainable",
-        "calls = 0\ndef attainable(intensity, peak, bandwidth):\n    global calls\n    calls += 1\n"
-        "    return min(peak, intensity * bandwidth) if calls % 2 else 77",
-    )
 
 
 @submission(points=0, hostile=True)

@@ -248,7 +248,6 @@ def test_choices_that_cannot_be_are_refused(choices, message):
 
 GPT_2 = {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257,
          "n_positions": 1024}  # fmt: skip
-MIXED = {"experts": 8, "experts_per_token": 2, "expert_width": 64}
 
 
 @cases(("sizes", "message"), REFUSED["sizes"])

@@ -32,11 +32,7 @@ SHAPES = rk.matmul(
 )
 
 
-# The same for as long as a busy machine may take.
-PATIENT = replace(TINY, limit=600)
-
-
-def _asked(device="cpu", plan=PATIENT):
+def _asked(device="cpu", plan=TINY):
     return {"device": device, "threads": 1, "quick": True, "plan": asdict(plan)}
 
 

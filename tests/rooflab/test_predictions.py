@@ -2,7 +2,6 @@
 
 import csv
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,8 +11,6 @@ import roofkit as rk
 from benchmarks import fit_gpus
 from rooflab.machine import calibrate, gpu_kernels
 from rooflab.machine.predictions import Prediction
-
-ROOT = Path(__file__).parents[2]
 
 A100, H100, L40S = calibrate("A100 80GB SXM"), calibrate("H100"), calibrate("L40S")
 NOW, BEFORE = "vLLM 2026", "PyTorch 2024"

@@ -48,9 +48,6 @@ LLAMA = {
     "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8,
     "vocab_size": 128256, "head_dim": 128,
 }  # fmt: skip
-QWEN = {"num_hidden_layers": 40, "use_sliding_window": True}
-QWEN_MOE = {**QWEN, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 64,
-            "shared_expert_intermediate_size": 64}  # fmt: skip
 
 
 @cases(("changed", "window", "windowed"), CONFIGS["windows"])
@@ -177,7 +174,6 @@ def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
 MXFP4 = {"quant_method": "mxfp4", "modules_to_not_convert": [
     "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head",
 ]}  # fmt: skip
-AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 BLOCKS = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 KEPT = ("weights", "experts", "activations", "scales", "expert_scales")
 

@@ -32,7 +32,7 @@ RUN = (SET, "--workers", "1")
 @pytest.mark.slow("a run says that the disk is full, and loses nothing")
 def test_a_run_names_a_full_disk_and_goes_on_later(tmp_path):
     (disk := tmp_path / "disk").mkdir()
-    inside = f"import test_full; test_full.filled({str(disk)!r})"
+    inside = f"import test_full_disk; test_full_disk.filled({str(disk)!r})"
     mounted = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", MOUNTED]
     tried = [*mounted, str(SIZE), str(disk), "true"]
     if not shutil.which("unshare") or subprocess.run(tried, capture_output=True).returncode:

@@ -12,7 +12,7 @@ from roofcheck.steps.derivation import Derivation, make_step
 from roofcheck.steps.inputs import bandwidth, count, fma
 
 VALUES = {"a": 3.0, "b": 5.0, "c": 7.0}
-TOLD = tomllib.loads(Path(__file__).with_name("acts.toml").read_text(encoding="utf-8"))
+TOLD = tomllib.loads(Path(__file__).with_name("single_changes.toml").read_text(encoding="utf-8"))
 CHANGES, SAYS = TOLD["changes"], TOLD["says"]
 
 
