@@ -215,6 +215,9 @@ def _product_changes(tree, factors):
     if below:
         turned = make_product([(-sign, factor) for sign, factor in factors])
         yield TreeChange(turned, "turned", {"what": tree})
+        if len(above) == len(below) == 1:
+            difference = make_sum([(1, above[0][1]), (-1, below[0][1])])
+            yield TreeChange(difference, "difference", {"what": below[0][1]})
     if len(below) > 1 and above:
         divisor = make_product([(1, factor) for _, factor in below])
         yield TreeChange(make_product(above), "undivided", {"what": divisor})

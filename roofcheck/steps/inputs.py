@@ -235,6 +235,8 @@ def itemsize(dtype="bf16", what="a number"):
         mistakes.insert(0, Mistaken("elements", 1, Sentence("itemsize.elements", **words)))
     if size < 4:
         mistakes.append(Mistaken("fp32", 4, Sentence("itemsize.fp32", **words)))
+    if size > 2:
+        mistakes.append(Mistaken("bf16", 2, Sentence("itemsize.bf16", **words)))
     return Input(
         size,
         Sentence("itemsize.what", **words),

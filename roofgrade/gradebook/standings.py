@@ -23,7 +23,7 @@ UNREAD, NOT_SUBMITTED = "unread", "nothing"
 
 @dataclass(frozen=True, kw_only=True)
 class Standing:
-    """One student's points in one set.
+    """A student's points on a problem set.
 
     ``score`` is the sum over the cells that have been read, before ``penalty``, or None if there
     are none. ``unread`` is the number of points in ``waiting_cells``. A person has set the points
