@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from roofcheck.reading import units
 from roofcheck.reading.agreement import are_equal
 from roofcheck.sentences import Sentence, describe_direction, join_items
+from roofcheck.slips.scales import POWERS
 from roofcheck.steps.computation import Computation, SlipValue
 from roofcheck.steps.course_chips import course_chips
 from roofcheck.steps.inputs import ANOTHER_CHIP
@@ -87,6 +88,10 @@ def _parentheses_slips(computation) -> Iterator[SlipValue]:
 
 def _inverted_slips(computation, steps) -> Iterator[SlipValue]:
     if units.DIMENSIONS[computation.unit] in ("intensity", "ratio"):
+        for power in POWERS if all(computation.right) else ():
+            column = tuple(10.0**power / value for value in computation.right)
+            says = Sentence("slip.inverted-prefixes")
+            yield SlipValue((f"upside down, factor 10^{power}",), column, says)
         for step in steps:
             # Inverting 1 changes nothing.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
