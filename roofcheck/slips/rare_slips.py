@@ -91,7 +91,7 @@ def _inverted_slips(computation, steps) -> Iterator[SlipValue]:
         for power in POWERS if all(computation.right) else ():
             column = tuple(10.0**power / value for value in computation.right)
             says = Sentence("slip.inverted-prefixes")
-            yield SlipValue((f"upside down, factor 10^{power}",), column, says)
+            yield SlipValue((f"upside down: 10^{power}",), column, says)
         for step in steps:
             # Inverting 1 changes nothing.
             turned = tuple(1 / value for value in step.column) if all(step.column) else step.column
