@@ -74,7 +74,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     (notebook.parent / "notes.csv").write_text("1")
     stopped = hand_in_file(notebook, SET)
     assert stopped.state == "stopped"
-    assert f"you hand in as {me}" in str(stopped)
+    assert f"you are handing in as {me}" in str(stopped)
     renamed = notebook.rename(notebook.with_name("my set.ipynb"))
     report = hand_in_file(renamed, SET, unfinished=True)
     assert (report.state, report.id) == ("submitted", me)
