@@ -83,15 +83,15 @@ class Exchange:
                 raise ExchangeError(sentence("exchange.not_in_it", name=name, file=notebook))
         return notebook
 
-    def submit(self, path: Path, name: str) -> datetime:
-        """Submit a notebook, with the files in its folder, as a set; return the submission time."""
+    def submit(self, path: Path, name: str, content: bytes) -> datetime:
+        """Submit a notebook's content, with the files in its folder; return the submission time."""
         with tempfile.TemporaryDirectory() as folder:
             staged = Path(folder) / name
             staged.mkdir()
             for source, target in files_beside(path, name):
                 (staged / target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, staged / target)
-            shutil.copyfile(path, staged / f"{name}.ipynb")
+            (staged / f"{name}.ipynb").write_bytes(content)
             self._run_nbgrader("submit", name, f"--Exchange.assignment_dir={folder}")
         self._listed.clear()
         return self.submission_time(name) or datetime.now(UTC)

@@ -6,19 +6,16 @@ nbgrader's exchange or, if there is none, saved as a file for the student to upl
 """
 
 import copy
-import hashlib
 import html
-import json
 import os
-import shutil
-import time
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 from roofcheck import course
 from roofcheck.cells import question_call
-from roofcheck.handin import exchange, ids, rerun
+from roofcheck.handin import exchange, ids, own_notebook, rerun
+from roofcheck.handin.notebook_file import StopError, hash_cells, read_notebook
 from roofcheck.sentences import sentence
 from roofcheck.tables.catalogue import questions_of_set
 from roofcheck.tables.variants import normalise_id
@@ -27,8 +24,6 @@ from rooflab import palette
 INERT_VARIABLES = (rerun.HAND_IN_VARIABLE, "NBGRADER_EXECUTION")
 FOLDER, EARLIER = "handed-in", "earlier"
 SUBMITTED, WRITTEN, STOPPED, SAME = "submitted", "written", "stopped", "same"
-# Seconds to wait for the editor to save, and the maximum age of a notebook that was just saved.
-PATIENCE, FRESH = 3.0, 5.0
 UNWRITTEN_TEXT = "YOUR ANSWER HERE"
 COLOUR_BY_STATE = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED: "partly"}
 
@@ -86,12 +81,13 @@ class Report:
         )
 
     def as_json(self) -> dict:
-        """Return the report as JSON data, with the time in ISO format and an ``html`` entry."""
+        """Return the report as JSON data, which includes it as ``html`` and as ``text``."""
         return asdict(self) | {
             "file": str(self.file) if self.file else None,
             "time": self.time.isoformat() if self.time else None,
             "parts": [{"title": title, "items": list(items)} for title, items in self.parts],
             "html": self._repr_html_(),
+            "text": str(self),
         }
 
 
@@ -99,43 +95,54 @@ def hand_in(name, unfinished=False, path=None):
     """Hand in the notebook that calls this, as it was last saved, as the set ``name``.
 
     Unanswered questions and failing cells stop the hand-in unless ``unfinished=True``. Pass
-    ``path`` if the notebook is not found. Returns a Report, or None if the call itself runs during
-    a hand-in or during grading.
+    ``path`` if the notebook is not found. Returns a Report. Returns None if the call itself runs
+    during a hand-in or during grading, and in JupyterLab with the course's extension, which saves
+    the notebook, hands it in and replaces this cell's output with the report.
     """
     if any(map(os.environ.get, INERT_VARIABLES)):
         return None
-    began = time.time()
+    if path is None and own_notebook.ask_lab(name, unfinished):
+        return None
     try:
-        notebook = Path(path) if path else _find_own_notebook(name)
-        _wait_for_save(notebook, began)
+        notebook = Path(path) if path else own_notebook.find_own_notebook(name)
+        if unsaved := own_notebook.find_unsaved_cells(notebook, name):
+            part = (sentence("hand-in.unsaved"), tuple(unsaved))
+            save = (sentence("hand-in.save"),)
+            return replace(_stopped_report(name), parts=(part,), next=save)
         print(sentence("hand-in.running", name=name), flush=True)
-        return hand_in_file(notebook, name, unfinished)
-    except _StopError as error:
+        return hand_in_file(notebook, name, unfinished, from_cell=True)
+    except StopError as error:
         return _stopped_report(name, str(error))
 
 
-def hand_in_file(path, name, unfinished=False) -> Report:
+def hand_in_file(path, name, unfinished=False, from_cell=False, screen=None) -> Report:
     """Hand in the notebook at ``path`` as the set ``name``; see ``hand_in``.
 
-    Errors in reading, writing or submitting are described in the Report, not raised.
+    ``from_cell`` is whether a cell shows the report, and not a dialog with buttons. ``screen`` is
+    the text of every cell on the student's screen, if it is known. Errors in reading, writing or
+    submitting are described in the Report, not raised.
     """
     path = Path(path).absolute()
     try:
-        notebook, saved = _read_notebook(path, name)
-        old = datetime.now().astimezone() - saved > timedelta(seconds=FRESH)
-        around, before = _Surroundings(path.parent), _hash_content(path)
-        run = rerun.rerun_notebook(copy.deepcopy(notebook), path.parent)
-        report = _make_report(notebook, name, run, saved if old else None, around)
+        file = read_notebook(path, name)
+        if screen is not None and screen != [cell.source for cell in file.notebook.cells]:
+            raise StopError(sentence("hand-in.changed"))
+        around = _Surroundings(path.parent)
+        run = rerun.rerun_notebook(copy.deepcopy(file.notebook), path.parent)
+        report = _make_report(file.notebook, name, run, around)
+        if from_cell and screen is None:
+            saved = sentence("hand-in.saved", time=f"{file.saved:%Y-%m-%d %H:%M:%S}")
+            report = replace(report, said=(saved, *report.said))
         if report.can_go_on and not unfinished:
-            title = sentence("hand-in.stopped", name=name)
-            return replace(report, title=title, next=(sentence("hand-in.go_on", name=name),))
-        if _hash_content(path) != before:
-            raise _StopError(sentence("hand-in.changed", name=name))
+            then = (sentence("hand-in.go_on", name=name),) if from_cell else ()
+            return replace(report, title=sentence("hand-in.stopped", name=name), next=then)
+        if hash_cells(read_notebook(path, name).content) != hash_cells(file.content):
+            raise StopError(sentence("hand-in.changed"))
         report = replace(report, can_go_on=False)
         if around.exchange:
-            return _submit(report, path, around)
-        return _write_file(report, path, around)
-    except _StopError as error:
+            return _submit(report, path, file.content, around)
+        return _write_file(report, path, file.content, around)
+    except StopError as error:
         return _stopped_report(name, str(error))
 
 
@@ -144,10 +151,6 @@ def hand_in_time(name, place=None) -> datetime | None:
     folder = _Surroundings(Path(place or Path.cwd())).folder
     files = [*folder.glob(f"{name}.ipynb"), *folder.glob(f"{name}-*.ipynb")]
     return max(map(_change_time, files), default=None)
-
-
-class _StopError(Exception):
-    """The notebook can't be handed in; the message tells the student why."""
 
 
 class _Surroundings:
@@ -178,78 +181,8 @@ class _Surroundings:
         return bool(self.exchange or self.term.due or self.term.upload or self.term.ids)
 
 
-def _find_own_notebook(name):
-    """Return the path of this kernel's notebook."""
-    folder, known_path = Path.cwd(), os.environ.get("JPY_SESSION_NAME", "")
-    known_path = known_path or _shell_names().get("__vsc_ipynb_file__", "")
-    if known_path and Path(known_path).is_file():
-        return Path(known_path)
-    expected = folder / f"{name}.ipynb"
-    if not known_path and expected.is_file():
-        return expected
-    # The notebook was renamed after its kernel started, or the editor doesn't provide its path.
-    candidates = [path for path in folder.glob("*.ipynb") if _holds_set(path, name)]
-    if len(candidates) == 1:
-        return candidates[0]
-    raise _StopError(sentence("hand-in.no_path", name=name, folder=folder))
-
-
-def _shell_names():
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return {}
-    shell = get_ipython()
-    return shell.user_ns if shell else {}
-
-
-def _holds_set(path, name):
-    try:
-        checked = _checked_questions(_read_notebook(path, name)[0])
-        return any(question.startswith(f"{name}.") for question in checked)
-    except _StopError:
-        return False
-
-
-def _wait_for_save(path, began):
-    """Wait briefly, because the editor may save the notebook when this cell starts."""
-    until = time.monotonic() + PATIENCE
-    while time.monotonic() < until:
-        if not path.is_file() or path.stat().st_mtime > began - FRESH:
-            return
-        time.sleep(0.1)
-
-
-def _read_notebook(path, name):
-    """Return a notebook of this set, and the time when it was saved."""
-    import nbformat
-
-    try:
-        questions_of_set(name)
-    except ValueError:
-        raise _StopError(sentence("hand-in.no_set", name=repr(name))) from None
-    try:
-        text, saved = path.read_text(encoding="utf-8"), _change_time(path)
-        notebook = nbformat.reads(text, as_version=4)
-        checked = _checked_questions(notebook)
-    except OSError as error:
-        raise _StopError(sentence("hand-in.unreadable", file=path, why=error.strerror)) from None
-    except Exception:  # nbformat raises various errors for files that aren't notebooks
-        raise _StopError(sentence("hand-in.no_notebook", file=path)) from None
-    if not any(question.startswith(f"{name}.") for question in checked):
-        others = sorted({question.partition(".")[0] for question in checked})
-        key = "hand-in.other_set" if others else "hand-in.none_of_it"
-        raise _StopError(sentence(key, file=path.name, name=name, other=", ".join(others)))
-    return notebook, saved
-
-
-def _checked_questions(notebook):
-    calls = (question_call(cell.source) for cell in notebook.cells if cell.cell_type == "code")
-    return [call.question for call in calls if call and call.call == "check"]
-
-
-def _make_report(notebook, name, run, saved, around):
-    """Make the Report on a run; ``saved`` is the time of the last save if that was long ago."""
+def _make_report(notebook, name, run, around):
+    """Make the Report on a run."""
     unanswered, not_right = _find_open_questions(notebook, name, run)
     student, wrong = _find_id(run, around)
     parts = [
@@ -261,8 +194,7 @@ def _make_report(notebook, name, run, saved, around):
     blocking = any(items for _, items in parts)
     parts.append(("hand-in.not_right", not_right))
     due = around.term.due.get(name)
-    said = [sentence("hand-in.saved", time=_format_time(saved))] if saved else []
-    said += around.troubles
+    said = [*around.troubles]
     if due and due < datetime.now().astimezone():
         said.append(sentence("hand-in.late", time=_format_time(due)))
     return Report(
@@ -326,32 +258,32 @@ def _find_id(run, around):
     return me, []
 
 
-def _submit(report, path, around):
+def _submit(report, path, content, around):
     place, name = around.exchange, report.name
     try:
         last = place.last_submission(name)
-        if last and _hash_content(last / f"{name}.ipynb") == _hash_content(path):
+        if last and hash_cells((last / f"{name}.ipynb").read_bytes()) == hash_cells(content):
             when = place.submission_time(name)
             title = sentence("hand-in.same", name=name, time=_format_time(when))
             return replace(report, state=SAME, time=when, title=title)
-        when = place.submit(path, name)
+        when = place.submit(path, name, content)
     except exchange.ExchangeError as error:
-        raise _StopError(f"{error} {sentence('hand-in.try_again', name=name)}") from None
+        raise StopError(f"{error} {sentence('hand-in.try_again')}") from None
     except OSError as error:
-        raise _StopError(sentence("hand-in.unreadable", file=path, why=error.strerror)) from None
+        raise StopError(sentence("hand-in.unreadable", file=path, why=error.strerror)) from None
     title = sentence("hand-in.submitted", name=name, id=report.id, time=_format_time(when))
     again = sentence("hand-in.again")
     return replace(report, state=SUBMITTED, time=when, title=title, next=(again,))
 
 
-def _write_file(report, path, around):
+def _write_file(report, path, content, around):
     name, student = report.name, _clean_id(report.id)
     target = around.folder / (f"{name}-{student}.ipynb" if student else f"{name}.ipynb")
     relative = os.path.relpath(target, around.root)
     before, said = None, list(report.said)
     try:
         before = _change_time(target) if target.is_file() else None
-        if before and _hash_content(target) == _hash_content(path):
+        if before and hash_cells(target.read_bytes()) == hash_cells(content):
             title = sentence("hand-in.same_file", file=relative, time=_format_time(before))
             return replace(
                 report, state=SAME, file=target, time=before, title=title, next=_word_upload(around)
@@ -364,11 +296,11 @@ def _write_file(report, path, around):
             file = os.path.relpath(kept, around.root)
             said.append(sentence("hand-in.kept", time=_format_time(before), file=file))
         whole = target.with_suffix(".part")
-        shutil.copyfile(path, whole)
+        whole.write_bytes(content)
         whole.replace(target)
     except OSError as error:
         why = error.strerror
-        raise _StopError(sentence("hand-in.unwritable", folder=target.parent, why=why)) from None
+        raise StopError(sentence("hand-in.unwritable", folder=target.parent, why=why)) from None
     if beside := sorted(str(file) for _, file in exchange.files_beside(path, name)):
         said.append(sentence("hand-in.beside", files=", ".join(beside[:5])))
     title = sentence("hand-in.written", name=name, file=relative)
@@ -399,18 +331,8 @@ def _free_path(folder, stem):
     return path
 
 
-def _hash_content(path):
-    """Return a hash of a notebook's cells, ignoring outputs."""
-    cells = json.loads(path.read_text(encoding="utf-8")).get("cells", [])
-    content = [
-        [cell.get("cell_type"), "".join(cell.get("source", "")), cell.get("attachments")]
-        for cell in cells
-    ]
-    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
-
-
-def _stopped_report(name, why):
-    return Report(STOPPED, name, title=sentence("hand-in.stopped", name=name), said=(why,))
+def _stopped_report(name, *why):
+    return Report(STOPPED, name, title=sentence("hand-in.stopped", name=name), said=why)
 
 
 def _change_time(path):

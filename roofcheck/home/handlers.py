@@ -105,15 +105,15 @@ class ReviewHandler(_Handler):
 class HandInHandler(_Handler):
     @web.authenticated
     async def post(self):
-        name, path, unfinished = self.read_body("name", "path", "unfinished")
+        body = self.read_body("name", "path", "unfinished", "from_cell", "screen")
         async with self.busy:
-            await self.answer(self._hand_in, name, path, unfinished is True)
+            await self.answer(self._hand_in, *body)
 
-    def _hand_in(self, name, path, unfinished):
+    def _hand_in(self, name, path, unfinished, from_cell, screen):
         path = path or self.home.served_path(self.course().set(name).file)
         file = Path(to_os_path(str(path), str(self.home.served)))
         try:
-            return hand_in_file(file, name, unfinished).as_json()
+            return hand_in_file(file, name, unfinished is True, bool(from_cell), screen).as_json()
         finally:
             self.home.forget_exchange()
 

@@ -121,7 +121,7 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
     notebook = place(**blank, time="time_us = tmie", paragraph=unwritten)
     before, known, runs, run = notebook.read_bytes(), latest_grades(), [], rerun.rerun_notebook
     monkeypatch.setattr(rerun, "rerun_notebook", lambda *a: runs.append(run(*a)) or runs[-1])
-    stopped = hand_in_file(notebook, SET)
+    stopped = hand_in_file(notebook, SET, from_cell=True)
     assert stopped.state == "stopped"
     assert parts(stopped) == {
         "These cells fail when the notebook runs from the top:": (

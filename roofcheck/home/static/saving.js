@@ -1,15 +1,24 @@
-// hand_in() reads the notebook's file, so save the file when a cell that calls hand_in() starts.
-export async function make(shared) {
-  const { INotebookTracker, NotebookActions } = await shared("@jupyterlab/notebook");
-  return {
-    id: "roofcheck:saving",
-    autoStart: true,
-    requires: [INotebookTracker],
-    activate: (app, tracker) => {
-      NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
-        if (!/\bhand_in\b/.test(cell.model.sharedModel.getSource())) return;
-        tracker.find((panel) => panel.content === notebook)?.context.save();
-      });
-    },
-  };
+// Saves notebooks, one save at a time: JupyterLab takes its own two saves at a time for a conflict.
+const PATIENCE = 10_000; // milliseconds; a save that the student cancels never reports its end
+const running = new WeakMap();
+
+// Watches the saves of a notebook's context, so that `save` can wait for them.
+export function watchSaves(context) {
+  let end = () => {};
+  context.saveState.connect((_, state) => {
+    end();
+    if (state !== "started") return running.delete(context);
+    running.set(context, new Promise((resolve) => (end = resolve)));
+    setTimeout(end, PATIENCE);
+  });
+}
+
+// Saves what is on the screen, and returns the text of every cell at that time. JupyterLab counts an
+// edit during a save as saved, so this saves unchanged notebooks, too.
+export async function save(context) {
+  await running.get(context);
+  const saved = context.save();
+  const screen = context.model.toJSON().cells.map((cell) => [cell.source].flat().join(""));
+  await saved;
+  return screen;
 }
