@@ -318,9 +318,9 @@ def _word_upload(around):
 
 
 def _clean_id(student):
-    """Replace unusual characters in an id, for use in a file name."""
+    """Return an id for use in a file name: in normal form, with unusual characters replaced."""
     odd = ids.find_odd_signs(student)
-    return "".join("_" if sign in odd else sign for sign in student)
+    return normalise_id("".join("_" if sign in odd else sign for sign in student))
 
 
 def _free_path(folder, stem):

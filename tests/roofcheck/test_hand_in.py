@@ -76,7 +76,7 @@ def parts(report):
 
 
 def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeypatch):
-    notebook = place(me='me = "ada"', ridge="ridge = 403.3")
+    notebook = place(me='me = " Ada "', ridge="ridge = 403.3")
     root = course_of(notebook)
     (root / "course/term.toml").write_text(TERM, encoding="utf-8")
     (root / "course/ids.txt").write_text(ids.format_ids(["Ada", "bob"]), encoding="utf-8")
