@@ -186,10 +186,10 @@ def _make_report(notebook, name, run, around):
     unanswered, not_right = _find_open_questions(notebook, name, run)
     student, wrong = _find_id(run, around)
     parts = [
+        ("hand-in.id", wrong),  # first, because cells fail without an id
         ("hand-in.ended", [run.ended] if run.ended else []),
         ("hand-in.failing", [f"{heading}: {error}" for heading, error in run.failing]),
         ("hand-in.unanswered", [] if run.ended else unanswered),
-        ("hand-in.id", wrong),
     ]
     blocking = any(items for _, items in parts)
     parts.append(("hand-in.not_right", not_right))
