@@ -6,8 +6,8 @@ asks it to save the notebook and hand it in, by an output with ``REQUEST_KEY`` i
 extension answers only outputs that arrive from the kernel, so opening a notebook hands nothing in.
 """
 
-import difflib
 import os
+import re
 import time
 import uuid
 from pathlib import Path
@@ -18,6 +18,7 @@ from roofcheck.handin.rerun import find_headings
 from roofcheck.sentences import sentence
 
 LAB_VARIABLE, REQUEST_KEY = "ROOFLINE_LAB", "roofline-hand-in"
+ASSIGNED_NAME = re.compile(r"^(def +\w+|\w+(?= *=(?!=)))", re.MULTILINE)
 
 
 def ask_lab(name: str, unfinished: bool) -> bool:
@@ -69,7 +70,7 @@ def compare_with_inputs(notebook, inputs: list[str]) -> list[str]:
     """Return the headings of the student's cells that ran later with another text.
 
     ``inputs`` are the texts that a kernel ran, in order. A text that no cell has is taken for a
-    version of the cell that resembles it most.
+    version of the cell that assigns most of the same names.
     """
     last_run = {source.strip(): number for number, source in enumerate(inputs)}
     in_file = {cell.source.strip() for cell in notebook.cells}
@@ -80,11 +81,15 @@ def compare_with_inputs(notebook, inputs: list[str]) -> list[str]:
     }
     unsaved = []
     for source, number in last_run.items():
-        if source and source not in in_file:
-            nearest = difflib.get_close_matches(source, headings, 1)
-            if nearest and last_run.get(nearest[0], -1) < number:
-                unsaved.append(headings[nearest[0]] or sentence("rerun.top"))
+        shared = {cell: len(_find_names(cell) & _find_names(source)) for cell in headings}
+        nearest = max(headings, key=shared.get, default="")
+        if source not in in_file and shared.get(nearest) and last_run.get(nearest, -1) < number:
+            unsaved.append(headings[nearest] or sentence("rerun.top"))
     return list(dict.fromkeys(unsaved))
+
+
+def _find_names(source):
+    return {*ASSIGNED_NAME.findall(source)}
 
 
 def _find_shell():

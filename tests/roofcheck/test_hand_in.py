@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from pathlib import Path
 
 import nbformat
@@ -14,7 +15,7 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from roofcheck.handin import ids, rerun
+from roofcheck.handin import ids, notebook_file, own_notebook, rerun
 from roofcheck.handin.hand_in import hand_in_file, hand_in_time
 from roofcheck.study.check import latest_grades
 
@@ -226,12 +227,17 @@ def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
         "again": f'JPY_SESSION_NAME="{renamed}"',
         "run to be handed in": f'{rerun.HAND_IN_VARIABLE}="1"',
         "graded": 'NBGRADER_EXECUTION="autograde"',
+        "changed and run": f'JPY_SESSION_NAME="{renamed}"',
         "one of two": f'JPY_SESSION_NAME="{renamed.parent}/{SET}.ipynb"',
+    }
+    before = {
+        "changed and run": "get_ipython().run_cell('me = \"nodel\"', store_history=True)",
+        "one of two": f"shutil.copy({str(renamed)!r}, 'a copy.ipynb')",
     }
     cells = ["import os, shutil\nfrom roofcheck import hand_in"]
     for name, session in sessions.items():
-        copy = f"shutil.copy({str(renamed)!r}, 'a copy.ipynb')\n" if name == "one of two" else ""
-        cells += [f"{copy}was = dict(os.environ)\nos.environ.update({session})", own]
+        first = before.get(name, "")
+        cells += [f"{first}\nwas = dict(os.environ)\nos.environ.update({session})", own]
         cells += ["os.environ.clear(), os.environ.update(was)"]
     notebook = nbformat.v4.new_notebook(cells=[*map(nbformat.v4.new_code_cell, cells)])
     client = NotebookClient(notebook, resources={"metadata": {"path": str(renamed.parent)}})
@@ -246,4 +252,25 @@ def test_the_last_cell_hands_its_own_notebook_in(place, tmp_path):
     assert "ps1 is ready to hand in: handed-in/ps1-model.ipynb." in first
     assert "already has exactly this content" in said["again"]
     assert said["run to be handed in"] == said["graded"] == ""
+    assert "older text than you ran in these sections:\n- Problem set 1" in said["changed and run"]
     assert "which notebook" in said["one of two"]
+
+
+def test_a_file_is_read_when_it_is_whole_and_compared_with_what_ran(place):
+    notebook = place(ridge="ridge = 403.3")
+    whole = notebook.read_bytes()
+    notebook.write_bytes(whole[:1000])
+    threading.Timer(0.5, notebook.write_bytes, [whole]).start()
+    file = notebook_file.read_notebook(notebook, SET)
+    assert file.content == whole
+    for ran, unsaved in (
+        (["ridge = 403.3", "ridge = 201.6"], ["1. A specification"]),
+        (
+            ["ridge = 201.6", "def attainable(i): return i"],
+            ["1. A specification", "7. The roof as a function"],
+        ),
+        (["ridge = 201.6", "ridge = 403.3\n", "print(1)"], []),
+        (['check("ps1.ridge", 7)'], []),
+    ):
+        assert own_notebook.compare_with_inputs(file.notebook, ran) == unsaved
+    assert "has changed since" in str(hand_in_file(notebook, SET, screen=["other"]))
