@@ -29,8 +29,9 @@ FRESH = 60
 LABELS = (
     "title", "menu", "home", "about-it", "loading", "failed", "lectures", "sets", "pages", "due",
     "tells", "mark-right", "mark-missed", "mark-open", "asking-class", "fetching", "hand-in",
-    "handing-in", "not-saved", "all-the-same", "not-now", "give-up", "show-answers", "review",
-    "reviewing", "your-answer", "answer", "next-question", "skip", "close",
+    "handing-in", "not-saved", "all-the-same", "not-now", "give-up-title", "give-up",
+    "keep-working", "show-answers", "review", "reviewing", "your-answer", "answer",
+    "next-question", "skip", "close",
 )  # fmt: skip
 
 

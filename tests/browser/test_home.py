@@ -139,7 +139,7 @@ def test_go_on_opens_the_notebook_at_the_cell(page, lab):
     with kept.open("a", encoding="utf-8") as file:
         file.write(answer_line(SECOND.asks[3], 1))
     opened(page, url)
-    page.get_by_role("button", name="Go on there").click()
+    page.get_by_role("button", name="Continue there").click()
     page.wait_for_selector(".jp-NotebookPanel .jp-Cell")
     wanted = f'check("{SECOND.asks[3]}"'
     until(page, lambda: source(page) or "", lambda found: found.startswith(wanted))
@@ -164,20 +164,37 @@ def test_review_is_done_on_the_page(page, lab):
     until(page, end.inner_text, lambda said: "comes back on" in said)
 
 
-@pytest.mark.weekly("both buttons say what is missing")
-def test_page_and_toolbar_hand_in(page, lab):
-    url, _ = lab
+@pytest.mark.weekly("both buttons say what is missing, and giving up shows the answers")
+def test_page_and_toolbar_hand_in_and_the_page_gives_up(page, lab):
+    url, kept = lab
+    with kept.open("a", encoding="utf-8") as file:
+        file.write(answer_line("ps1.ridge", 0))
     opened(page, url)
     page.get_by_role("button", name="Hand in problem set 1").click()
     report = page.locator(".roofline-report")
     report.wait_for()
     assert "A specification" in report.inner_text()
+    assert "hand_in(" not in report.inner_text()
     screenshot(page, "home-report")
     page.get_by_role("button", name="Close", exact=True).click()
+    expect(page.locator("[data-key=hand-in-ps1]")).to_be_focused()
+    dialog = page.locator(".jp-Dialog")
+    page.locator("[data-key=give-up-ps1]").click()
+    dialog.wait_for()
+    screenshot(page, "home-give-up")
+    page.keyboard.press("Enter")
+    expect(page.locator("[data-key=give-up-ps1]")).to_be_focused()
+    page.keyboard.press("Enter")
+    with page.expect_popup() as answers_page:
+        dialog.get_by_role("button", name="Give up").click()
+    expect(page.locator("[data-key=answers-ps1]")).to_be_focused()
+    assert "A specification" in answers_page.value.locator("body").inner_text()
     page.locator("[data-key=open-ps1]").click()
     page.locator(".jp-NotebookPanel-toolbar").get_by_role("button", name="Hand in").click()
     report.wait_for()
     assert "A specification" in report.inner_text()
+    page.get_by_role("button", name="Close", exact=True).click()
+    assert "jp-button" in page.evaluate("() => document.activeElement.localName").lower()
 
 
 @pytest.mark.weekly("what is handed in is what is on the screen")
@@ -226,7 +243,7 @@ def test_the_home_is_there_again_after_a_restart_and_without_answers(page, lab):
     try:
         page.reload()
         page.wait_for_selector(f"{HOME} [data-id=ps5]")
-        assert "Begin with lecture 1" in page.locator(".roofline-now").inner_text()
+        assert "Start with lecture 1" in page.locator(".roofline-now").inner_text()
         kept.mkdir()
         page.reload()
         page.locator(".roofline-note").wait_for()

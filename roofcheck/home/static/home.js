@@ -65,10 +65,15 @@ export async function make(shared) {
       label: words["show-answers"],
       execute: async ({ name }) => {
         const accept = Dialog.warnButton({ label: words["show-answers"] });
-        const buttons = [Dialog.cancelButton({ label: words["not-now"] }), accept];
-        const body = words["give-up"];
-        const { button } = await showDialog({ title: words["show-answers"], body, buttons });
-        if (button.accept) await the.request("give-up", { name });
+        const { button } = await showDialog({
+          title: words["give-up-title"],
+          body: words["give-up"],
+          buttons: [Dialog.cancelButton({ label: words["keep-working"] }), accept],
+          defaultButton: 0, // Enter must not give up
+        });
+        if (!button.accept) return;
+        await the.request("give-up", { name });
+        window.open(the.address(`answers/${name}`), "_blank", "noopener");
       },
     });
     palette?.addItem({ command: HOME, category: words.menu });

@@ -154,6 +154,10 @@ export class View {
         this.status.textContent = error.message;
       }
       currentTarget.disabled = false;
+      // The focus was lost when the button was disabled or replaced.
+      if (document.activeElement !== document.body) return;
+      const keys = [`${what}-${id}`, `answers-${id}`].map((key) => `[data-key="${key}"]`);
+      this.node.querySelector(keys.join())?.focus();
     };
     return this.button(`${what}-${id}`, text, run, named);
   }
