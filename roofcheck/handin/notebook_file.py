@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from roofcheck.cells import question_call
+from roofcheck.course import ProblemSet
 from roofcheck.sentences import sentence
 from roofcheck.tables.catalogue import questions_of_set
 
@@ -66,6 +67,12 @@ def find_renamed(folder: Path, name: str) -> Path | None:
             read_notebook(path, name)
             renamed.append(path)
     return renamed[0] if len(renamed) == 1 else None
+
+
+def find_set_file(root: Path, problem_set: ProblemSet) -> Path | None:
+    """Return the notebook of a set in the course folder ``root``, also if it was renamed."""
+    path = root / problem_set.file
+    return path if path.exists() else find_renamed(path.parent, problem_set.id)
 
 
 def hash_cells(content: bytes) -> str:

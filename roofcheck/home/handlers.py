@@ -110,7 +110,7 @@ class HandInHandler(_Handler):
             await self.answer(self._hand_in, *body)
 
     def _hand_in(self, name, path, unfinished, from_cell, screen):
-        path = path or self.home.served_path(self.course().set(name).file)
+        path = path or self.home.set_path(self.course().set(name))
         file = Path(to_os_path(str(path), str(self.home.served)))
         try:
             return hand_in_file(file, name, unfinished is True, bool(from_cell), screen).as_json()

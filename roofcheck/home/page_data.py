@@ -14,6 +14,7 @@ from pathlib import Path
 
 from roofcheck import course
 from roofcheck.handin import exchange
+from roofcheck.handin.notebook_file import find_set_file
 from roofcheck.home import set_status
 from roofcheck.home.set_status import Status
 from roofcheck.home.times import format_length, format_moment, format_time_left
@@ -79,6 +80,12 @@ class Home:
         whole = Path(os.path.abspath(self.course.root / file))
         inside = whole.exists() and whole.is_relative_to(self.served)
         return whole.relative_to(self.served).as_posix() if inside else ""
+
+    def set_path(self, problem_set) -> str:
+        """Return the server's path of a set's notebook, also if it was renamed, or ""."""
+        root = self.course.root
+        file = find_set_file(root, problem_set)
+        return self.served_path(os.path.relpath(file, root)) if file else ""
 
     def page_data(self, ask_class: bool = False) -> dict:
         """Return all data for the page; with ``ask_class``, query the class's exchange first."""
@@ -152,7 +159,7 @@ class Home:
         }
 
     def _set_data(self, found, problem_set, latest, term):
-        path, due = self.served_path(problem_set.file), term.due.get(problem_set.id)
+        path, due = self.set_path(problem_set), term.due.get(problem_set.id)
         progress = course_progress.measure_set(problem_set, latest)
         status = self.statuses.get(problem_set.id)
         said = set_status.word_status(status, bool(path), due, self.has_class)

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from roofcheck.course import Course, ProblemSet
 from roofcheck.handin.hand_in import hand_in_time
+from roofcheck.handin.notebook_file import find_set_file
 from roofcheck.home.times import format_moment
 from roofcheck.sentences import sentence
 from roofcheck.study import answer_page
@@ -32,7 +33,7 @@ def ask_exchange(place, course: Course) -> dict[str, Status]:
     for problem_set in course.sets:
         name = problem_set.id
         # A set whose file is missing can't have been handed in.
-        is_here = (course.root / problem_set.file).exists()
+        is_here = find_set_file(course.root, problem_set)
         handed_in = place.submission_time(name) if is_here else None
         feedback = bool(handed_in and place.fetch_feedback(name))
         statuses[name] = Status(name in released, handed_in, feedback)

@@ -104,7 +104,16 @@ def test_the_page_says_where_one_is(folder):
     assert "lecture 1" in begin["go_on"]["said"]
     assert begin["lectures"][0]["standing"] == f"{len(L01.asks)} questions."
     assert [each["id"] for each in begin["lectures"]] == [each.id for each in COURSE.lectures]
-    assert [bool(each["path"]) for each in begin["sets"]] == [True, True, False, False, False]
+    renamed = (folder / COURSE.sets[1].file).rename(folder / "exercises/en/ps2/mine.ipynb")
+    begin = home.page_data()
+    assert [Path(each["path"]).name for each in begin["sets"]] == [
+        "ps1.ipynb",
+        renamed.name,
+        "",
+        "",
+        "",
+    ]
+    assert begin["sets"][1]["actions"][0]["do"] == "hand-in"
     keep(folder, given(1, 0))
     after = home.page_data(ask_class=True)
     assert "in this folder" in after["sets"][2]["said"][0]

@@ -56,6 +56,12 @@ export async function make(shared) {
     return again ? handIn(tracker, { name, path }, true) : report;
   }
 
+  // Finds the set whose questions a renamed notebook checks.
+  function findSet(model) {
+    const sources = [...model.cells].map((cell) => cell.sharedModel.getSource()).join("\n");
+    return Object.values(begin.sets).find((name) => sources.includes(`\ncheck("${name}.`));
+  }
+
   // Tells the kernel, just before it runs a cell with hand_in(), that this page answers requests.
   function announce({ session }) {
     const { kernel } = session ?? {};
@@ -100,14 +106,13 @@ export async function make(shared) {
             const isOwn = parent_header.session === sessionContext.session?.kernel?.clientId;
             if (asked && isOwn) answer(panel, context, asked);
           });
-          const name = begin.sets[PathExt.basename(context.path)];
-          if (!name) return;
-          const button = new ToolbarButton({
-            label: words["hand-in"],
-            onClick: () => app.commands.execute(HAND_IN, { name, path: context.path }),
+          context.ready.then(() => {
+            const name = begin.sets[PathExt.basename(context.path)] ?? findSet(context.model);
+            if (!name || panel.isDisposed) return;
+            const onClick = () => app.commands.execute(HAND_IN, { name, path: context.path });
+            const button = new ToolbarButton({ label: words["hand-in"], onClick });
+            panel.toolbar.insertItem(10, "roofline-hand-in", button);
           });
-          panel.toolbar.insertItem(10, "roofline-hand-in", button);
-          return button;
         },
       });
     },
