@@ -51,7 +51,8 @@ def find_chips_to_look_up(question: Question) -> list[str]:
     fields = {name for _, name, _, _ in Formatter().parse(question.asks)}
     looked_up = [
         value.chips[0]
-        for name, value in question.all_inputs().items()
+        for part in getattr(question, "parts", {"": question}).values()
+        for name, value in part.inputs.items()
         if value.chips and name not in fields
     ]
     items = [item for item in getattr(question, "items", ()) if item in CHIP_NAMES]

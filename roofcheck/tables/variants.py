@@ -76,7 +76,8 @@ how many microseconds does it take?
         if given.source == GIVEN_BY_QUESTION
         and (name in printed or f"{{{name}}}" in question.beside)
     }
-    chips = list(dict.fromkeys(given.chips[0] for given in inputs.values() if given.chips))
+    every = [given for part in _list_parts(question) for given in part.inputs.values()]
+    chips = list(dict.fromkeys(given.chips[0] for given in every if given.chips))
     about = {"chip": chips[0]} if len(chips) == 1 else {"chips": chips} if chips else {}
     return Variant(question.text(), figures | about, question_page.as_html(question, question_id))
 
