@@ -17,7 +17,9 @@ import mistune
 import nbformat
 from markupsafe import Markup
 
+from roofcheck.cells import question_call
 from roofcheck.course import Course
+from roofcheck.handin.notebook_file import find_set_file
 from roofcheck.sentences import sentence
 from roofcheck.showing.derivation_page import text_as_html
 from roofcheck.showing.explanation import explain_answer, format_answer, question_as_html
@@ -74,11 +76,16 @@ def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
     if not may_be_shown(course, name):
         raise PermissionError(sentence("answers.not-yet", name=name))
     # Only answers in notebooks count, because reviews have other values.
-    latest = latest_answers(answers.read_answers()[0])
-    texts, models = _read_texts(course, problem_set), _read_model_answers(course).get(name, {})
+    kept = answers.read_answers()[0]
+    latest, cells = latest_answers(kept), _read_cells(course, problem_set)
+    texts = {cell.id: re.sub(r"^#+ .*", "", cell.source) for cell in cells if "id" in cell}
+    models = _read_model_answers(course).get(name, {})
+    calls = [question_call(cell.source) for cell in cells if cell.cell_type == "code"]
+    own = {call.question for call in calls if call and call.me}
+    me = _find_id(cells) or next((answer.me for answer in reversed(kept) if answer.me), "")
     parts = [
         _paragraph_part(question, texts, models) if question.paragraph
-        else _question_part(question, latest.get(question.id))
+        else _question_part(question, latest.get(question.id), me, question.id in own)
         for question in problem_set.questions
     ]  # fmt: skip
     for question, part in zip(problem_set.questions, parts, strict=True):
@@ -89,16 +96,18 @@ def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
     return template.render(language=language, set=problem_set, parts=parts)
 
 
-def _question_part(asks, latest):
+def _question_part(asks, latest, me, has_own_figures):
     question = load_questions()[asks.id]
-    if latest and latest.me:
-        question = find_variant(asks.id, latest.me)
+    whose = latest.me if latest else me if has_own_figures else ""
+    if whose:
+        question = find_variant(asks.id, whose)
     state = "none" if latest is None else _state_of(latest.credit)
     value, code = _read_kept_answer(question, latest.answer) if latest else ("", "")
     return _common_part(asks) | {
         "state": state,
         "stands": sentence(f"answers.{state}"),
         "text": Markup(question_as_html(question)),
+        "note": sentence("answers.printed") if has_own_figures and not whose else "",
         "value": value,
         "code": code,
         "said": Markup(text_as_html(latest.said)) if latest else "",
@@ -117,7 +126,7 @@ def _paragraph_part(asks, texts, models):
 
 
 def _common_part(asks):
-    empty = dict.fromkeys(("value", "code", "said", "explained", "model"), "")
+    empty = dict.fromkeys(("note", "value", "code", "said", "explained", "model"), "")
     return empty | {
         "cell": asks.cell,
         "title": f"{asks.number}. {asks.title}",
@@ -142,13 +151,19 @@ def _read_kept_answer(question, text):
     return format_answer(question, value), ""
 
 
-def _read_texts(course, problem_set):
-    """Return the text of each cell of a set by cell id, or {} if the notebook is missing."""
+def _read_cells(course, problem_set):
+    """Return the cells of the student's notebook, or [] if it is missing."""
     try:
-        cells = nbformat.read(course.root / problem_set.file, as_version=4).cells
-    except (OSError, ValueError):
-        return {}
-    return {cell.id: re.sub(r"^#+ .*", "", cell.source) for cell in cells if "id" in cell}
+        return nbformat.read(find_set_file(course.root, problem_set), as_version=4).cells
+    except (OSError, ValueError, AttributeError):
+        return []
+
+
+def _find_id(cells):
+    """Return the id that a notebook's cells contain, or ""."""
+    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
+    match = re.search(r"""^me = (["'])(.+)\1""", code, re.MULTILINE)
+    return match[2] if match else ""
 
 
 def _read_model_answers(course):

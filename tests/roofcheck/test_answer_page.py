@@ -188,8 +188,13 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
     check("ps1.mine", 10, SCRIPT)
     check("ps1.attainable", attainable)
     give_up("ps1")
+    give_up("ps4")
     html = make_answer_page(course.Course(folder), "ps1")
     assert "<script" not in html
+    # The id is known from another set.
+    assert find_variant("ps4.mine", SCRIPT).text()[:20] in plain(
+        make_answer_page(course.Course(folder), "ps4")
+    )
     said = plain(html)
     assert "Your answer: 403.3 FLOP/byte" in said
     assert SCRIPT in said
@@ -235,6 +240,7 @@ def test_a_page_of_every_set_can_be_made(folder):
         give_up(found.id)
         html = make_answer_page(course.Course(folder), found.id)
         assert html.count('class="graded') == len(found.questions)
+        assert html.count("These are the figures as printed") == 1
         assert html.count("<details") >= len(found.questions) - 1
 
 
