@@ -16,13 +16,14 @@ export async function make(shared) {
   const { Widget } = await shared("@lumino/widgets");
 
   // Saves the notebook if it is open, hands it in, and returns the report or what went wrong.
-  async function send(context, body) {
+  async function send(context, body, onSaved = () => {}) {
     let screen;
     try {
       if (context) screen = await save(context);
     } catch {
       return { title: words["not-saved"] };
     }
+    onSaved();
     try {
       return await request("hand-in", { ...body, screen });
     } catch (error) {
@@ -38,8 +39,9 @@ export async function make(shared) {
       hasClose: false,
       title: words["hand-in"],
     });
-    running.launch().catch(() => {});
-    const report = await send(open?.context, { name, path, unfinished });
+    // JupyterLab asks about a conflict in a dialog, which would wait until this one is closed.
+    const onSaved = () => running.launch().catch(() => {});
+    const report = await send(open?.context, { name, path, unfinished }, onSaved);
     running.dispose();
     const said = report.html ? trusted(report.html) : element("p", {}, report.title);
     said.classList.add("roofline-report");
