@@ -138,10 +138,10 @@ def hand_in_file(path, name, unfinished=False, from_cell=False, screen=None) -> 
             return replace(report, title=sentence("hand-in.stopped", name=name), next=then)
         if hash_cells(read_notebook(path, name).content) != hash_cells(file.content):
             raise StopError(sentence("hand-in.changed"))
-        report = replace(report, can_go_on=False)
-        if around.exchange:
-            return _submit(report, path, file.content, around)
-        return _write_file(report, path, file.content, around)
+        hand_over = _submit if around.exchange else _write_file
+        done = hand_over(replace(report, can_go_on=False), path, file.content, around)
+        receipt = (_format_receipt(done, file.content),) if around.has_class else ()
+        return replace(done, next=(*done.next, *receipt))
     except StopError as error:
         return _stopped_report(name, str(error))
 
@@ -290,7 +290,7 @@ def _write_file(report, path, content, around):
             )
         target.parent.mkdir(exist_ok=True)
         if before:
-            kept = _free_path(target.parent / EARLIER, f"{target.stem}-{before:%Y-%m-%d-%H.%M}")
+            kept = target.parent / EARLIER / f"{target.stem}-{before:%Y-%m-%d-%H.%M.%S}.ipynb"
             kept.parent.mkdir(exist_ok=True)
             target.rename(kept)
             file = os.path.relpath(kept, around.root)
@@ -310,6 +310,18 @@ def _write_file(report, path, content, around):
     )  # fmt: skip
 
 
+def _format_receipt(report, content):
+    """Return a sentence that the student can keep and compare with what arrived."""
+    unanswered = dict(report.parts).get(sentence("hand-in.unanswered"), ())
+    return sentence(
+        "hand-in.receipt",
+        file=report.file.name if report.file else f"{report.name}.ipynb",
+        time=_format_time(report.time),
+        hash=hash_cells(content),
+        unanswered="; ".join(unanswered) or sentence("hand-in.none"),
+    )
+
+
 def _word_upload(around):
     if not around.has_class:
         return (sentence("hand-in.alone"),)
@@ -321,14 +333,6 @@ def _clean_id(student):
     """Return an id for use in a file name: in normal form, with unusual characters replaced."""
     odd = ids.find_odd_signs(student)
     return normalise_id("".join("_" if sign in odd else sign for sign in student))
-
-
-def _free_path(folder, stem):
-    path, number = folder / f"{stem}.ipynb", 1
-    while path.exists():
-        number += 1
-        path = folder / f"{stem}-{number}.ipynb"
-    return path
 
 
 def _stopped_report(name, *why):

@@ -76,7 +76,7 @@ def find_set_file(root: Path, problem_set: ProblemSet) -> Path | None:
 
 
 def hash_cells(content: bytes) -> str:
-    """Return a hash of the cells in a notebook's file, ignoring outputs."""
+    """Return the short hash of a notebook's cells that receipts and feedback pages show."""
     try:
         cells = json.loads(content).get("cells", [])
         content = json.dumps([
@@ -85,23 +85,16 @@ def hash_cells(content: bytes) -> str:
         ]).encode()  # fmt: skip
     except (ValueError, AttributeError):
         pass  # not a notebook
-    return hashlib.sha256(content).hexdigest()
+    return hashlib.sha256(content).hexdigest()[:12]
 
 
 def _read_saved_bytes(path):
     """Read a file until it is JSON and the same twice, because JupyterLab saves in place."""
     until, before = time.monotonic() + PATIENCE, None
-    while (content := path.read_bytes()) != before or not _is_json(content):
-        if time.monotonic() > until:
-            break
+    while time.monotonic() < until:
+        with contextlib.suppress(ValueError):
+            if (content := path.read_bytes()) == before and json.loads(content):
+                break
         before = content
         time.sleep(PAUSE)
     return content
-
-
-def _is_json(content):
-    try:
-        json.loads(content)
-    except ValueError:
-        return False
-    return True

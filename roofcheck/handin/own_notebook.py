@@ -8,6 +8,7 @@ extension answers only outputs that arrive from the kernel, so opening a noteboo
 
 import os
 import re
+import sys
 import time
 import uuid
 from pathlib import Path
@@ -93,8 +94,4 @@ def _find_names(source):
 
 
 def _find_shell():
-    try:
-        from IPython import get_ipython
-    except ImportError:
-        return None
-    return get_ipython()
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
