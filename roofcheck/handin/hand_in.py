@@ -8,7 +8,7 @@ nbgrader's exchange or, if there is none, saved as a file for the student to upl
 import copy
 import html
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -81,14 +81,9 @@ class Report:
         )
 
     def as_json(self) -> dict:
-        """Return the report as JSON data, which includes it as ``html`` and as ``text``."""
-        return asdict(self) | {
-            "file": str(self.file) if self.file else None,
-            "time": self.time.isoformat() if self.time else None,
-            "parts": [{"title": title, "items": list(items)} for title, items in self.parts],
-            "html": self._repr_html_(),
-            "text": str(self),
-        }
+        """Return what JupyterLab needs of the report, as JSON data."""
+        shown = {"title": self.title, "html": self._repr_html_(), "text": str(self)}
+        return shown | {"state": self.state, "can_go_on": self.can_go_on}
 
 
 def hand_in(name, unfinished=False, path=None):
@@ -106,9 +101,8 @@ def hand_in(name, unfinished=False, path=None):
     try:
         notebook = Path(path) if path else own_notebook.find_own_notebook(name)
         if unsaved := own_notebook.find_unsaved_cells(notebook, name):
-            part = (sentence("hand-in.unsaved"), tuple(unsaved))
-            save = (sentence("hand-in.save"),)
-            return replace(_stopped_report(name), parts=(part,), next=save)
+            parts = ((sentence("hand-in.unsaved"), tuple(unsaved)),)
+            return replace(_stopped_report(name), parts=parts, next=(sentence("hand-in.save"),))
         print(sentence("hand-in.running", name=name), flush=True)
         return hand_in_file(notebook, name, unfinished, from_cell=True)
     except StopError as error:
@@ -124,23 +118,23 @@ def hand_in_file(path, name, unfinished=False, from_cell=False, screen=None) -> 
     """
     path = Path(path).absolute()
     try:
-        file = read_notebook(path, name)
-        if screen is not None and screen != [cell.source for cell in file.notebook.cells]:
+        notebook, content, saved = read_notebook(path, name)
+        if screen is not None and screen != [cell.source for cell in notebook.cells]:
             raise StopError(sentence("hand-in.changed"))
         around = _Surroundings(path.parent)
-        run = rerun.rerun_notebook(copy.deepcopy(file.notebook), path.parent)
-        report = _make_report(file.notebook, name, run, around)
+        run = rerun.rerun_notebook(copy.deepcopy(notebook), path.parent)
+        report = _make_report(notebook, name, run, around)
         if from_cell and screen is None:
-            saved = sentence("hand-in.saved", time=f"{file.saved:%Y-%m-%d %H:%M:%S}")
-            report = replace(report, said=(saved, *report.said))
+            note = sentence("hand-in.saved", time=f"{saved:%Y-%m-%d %H:%M:%S}")
+            report = replace(report, said=(note, *report.said))
         if report.can_go_on and not unfinished:
             then = (sentence("hand-in.go_on", name=name),) if from_cell else ()
             return replace(report, title=sentence("hand-in.stopped", name=name), next=then)
-        if hash_cells(read_notebook(path, name).content) != hash_cells(file.content):
+        if hash_cells(read_notebook(path, name)[1]) != hash_cells(content):
             raise StopError(sentence("hand-in.changed"))
         hand_over = _submit if around.exchange else _write_file
-        done = hand_over(replace(report, can_go_on=False), path, file.content, around)
-        receipt = (_format_receipt(done, file.content),) if around.has_class else ()
+        done = hand_over(replace(report, can_go_on=False), path, content, around)
+        receipt = (_format_receipt(done, content),) if around.has_class else ()
         return replace(done, next=(*done.next, *receipt))
     except StopError as error:
         return _stopped_report(name, str(error))
@@ -312,14 +306,12 @@ def _write_file(report, path, content, around):
 
 def _format_receipt(report, content):
     """Return a sentence that the student can keep and compare with what arrived."""
-    unanswered = dict(report.parts).get(sentence("hand-in.unanswered"), ())
+    file = report.file.name if report.file else f"{report.name}.ipynb"
+    open_questions = "; ".join(dict(report.parts).get(sentence("hand-in.unanswered"), ()))
     return sentence(
-        "hand-in.receipt",
-        file=report.file.name if report.file else f"{report.name}.ipynb",
-        time=_format_time(report.time),
-        hash=hash_cells(content),
-        unanswered="; ".join(unanswered) or sentence("hand-in.none"),
-    )
+        "hand-in.receipt", file=file, time=_format_time(report.time), hash=hash_cells(content),
+        unanswered=open_questions or sentence("hand-in.none"),
+    )  # fmt: skip
 
 
 def _word_upload(around):

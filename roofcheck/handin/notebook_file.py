@@ -6,7 +6,6 @@ import json
 import time
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from roofcheck.cells import question_call
 from roofcheck.course import ProblemSet
@@ -21,16 +20,11 @@ class StopError(Exception):
     """The notebook can't be handed in; the message tells the student why."""
 
 
-class NotebookFile(NamedTuple):
-    """A problem set's file: its bytes, the notebook that they encode, and when it was saved."""
+def read_notebook(path: Path, name: str) -> tuple:
+    """Return a notebook of the set ``name``, the file's bytes, and when it was saved.
 
-    content: bytes
-    notebook: Any
-    saved: datetime
-
-
-def read_notebook(path: Path, name: str) -> NotebookFile:
-    """Read a notebook of the set ``name``. Raises StopError for any other file."""
+    Raises StopError for any other file.
+    """
     import nbformat
 
     try:
@@ -50,7 +44,7 @@ def read_notebook(path: Path, name: str) -> NotebookFile:
         others = sorted({question.partition(".")[0] for question in checked})
         key = "hand-in.other_set" if others else "hand-in.none_of_it"
         raise StopError(sentence(key, file=path.name, name=name, other=", ".join(others)))
-    return NotebookFile(content, notebook, saved)
+    return notebook, content, saved
 
 
 def list_checked_questions(notebook) -> list[str]:
@@ -83,7 +77,7 @@ def hash_cells(content: bytes) -> str:
             [cell.get("cell_type"), "".join(cell.get("source", "")), cell.get("attachments")]
             for cell in cells
         ]).encode()  # fmt: skip
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError, RecursionError):
         pass  # not a notebook
     return hashlib.sha256(content).hexdigest()[:12]
 

@@ -60,8 +60,8 @@ def find_unsaved_cells(path: Path, name: str) -> list[str]:
     history = getattr(_find_shell(), "history_manager", None)
     inputs = history.input_hist_raw if history else []
     until = time.monotonic() + notebook_file.PATIENCE
-    while unsaved := compare_with_inputs(read_notebook(path, name).notebook, inputs):
-        if time.monotonic() > until:
+    while time.monotonic() < until:
+        if not (unsaved := compare_with_inputs(read_notebook(path, name)[0], inputs)):
             break
         time.sleep(notebook_file.PAUSE)
     return unsaved

@@ -160,10 +160,9 @@ def _read_cells(course, problem_set):
 
 
 def _find_id(cells):
-    """Return the id that a notebook's cells contain, or ""."""
-    code = "\n".join(cell.source for cell in cells if cell.cell_type == "code")
-    match = re.search(r"""^me = (["'])(.+)\1""", code, re.MULTILINE)
-    return match[2] if match else ""
+    """Return the id that the first cell with an id contains, or ""."""
+    matches = (re.search(r"""^me = (["'])(.+)\1""", cell.source, re.MULTILINE) for cell in cells)
+    return next((match[2] for match in matches if match), "")
 
 
 def _read_model_answers(course):

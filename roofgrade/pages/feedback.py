@@ -19,11 +19,11 @@ import nbformat
 from markupsafe import Markup
 from nbconvert.exporters.exporter import Exporter
 from nbgrader.api import Gradebook, MissingEntry
-from traitlets import default
 
 from roofcheck.cells import question_call
 from roofcheck.course import INDEX
 from roofcheck.course import Course as Contents
+from roofcheck.handin.notebook_file import hash_cells
 from roofcheck.sentences import sentence as check_sentence
 from roofcheck.showing.explanation import explain_answer
 from roofcheck.study import page_templates
@@ -36,6 +36,7 @@ from roofgrade.course import SETTINGS_FILE, Course
 from roofgrade.gradebook.answer_release import are_answers_released, read_model_answers
 from roofgrade.gradebook.standings import query_standings, read_counting_results
 from roofgrade.pages.notebook_html import Cleaning
+from roofgrade.restore.submitted_cells import LARGEST
 
 TEMPLATE = Path(__file__).parent / "templates/feedback.html.j2"
 # nbgrader's release_feedback uses these files to find a student's folder in the exchange.
@@ -91,8 +92,8 @@ def find_remarks(course, assignment):
     exporter, remarks = FeedbackExporter(config=course.config), {}
     with Gradebook(course.db_url) as gradebook:
         results = read_counting_results(course, assignment)
-        paths = {name: _page_path(course, assignment, name) for name in results}
-        paths = {name: path for name, path in paths.items() if path.is_file()}
+        pages = ((name, _page_path(course, assignment, name)) for name in results)
+        paths = {name: path for name, path in pages if path.is_file()}
         standings = query_standings(gradebook, assignment, results) if paths else {}
         for name, path in paths.items():
             content = _page_content(course, assignment, standings[name], gradebook, results[name])
@@ -156,22 +157,18 @@ def _write_file(course, path, content):
 class FeedbackExporter(Exporter):
     """Exports a graded notebook as a feedback page, with the marks from the gradebook."""
 
-    output_mimetype = "text/html"
-
-    @default("file_extension")
-    def _file_extension_default(self):
-        return ".html"
+    output_mimetype, file_extension = "text/html", ".html"
 
     def from_notebook_node(self, nb, resources=None, **_):
         """Return the page and the resources."""
         nb, resources = self.add_marks(nb, resources)
         inputs_hash = self.hash_inputs(nb, resources)
         nb, _ = Cleaning(parent=self, schemes=False).preprocess(nb, resources)
+        context = resources["nbgrader"]
         page = _load_template().render(
             said=_format_html, language=sentence("language"),
-            standing=resources["nbgrader"]["standing"],
-            assignment=resources["nbgrader"]["assignment"],
-            parts=_make_parts(nb, resources["nbgrader"]["learning"]),
+            **{name: context[name] for name in ("standing", "assignment", "receipt")},
+            parts=_make_parts(nb, context["learning"]),
             plain=nb.metadata.roofgrade.plain, follows=inputs_hash,
         )  # fmt: skip
         return page, resources
@@ -203,6 +200,9 @@ class FeedbackExporter(Exporter):
             course = context["course"] = _find_course(resources["metadata"]["path"])
             context["result"] = self._read_results(course, assignment).get(student)
         course, context["learning"] = context["course"], {}
+        place = course and course.submitted / student / assignment
+        content = course and safe_files.read(place, f"{assignment}.ipynb", most=LARGEST)
+        context["receipt"] = hash_cells(content) if content else ""
         if course and are_answers_released(course, assignment):
             model_answers = read_model_answers(course, assignment)
             for cell in nb.cells:
@@ -218,13 +218,13 @@ class FeedbackExporter(Exporter):
     def hash_inputs(self, nb, resources):
         """Return the hash of everything that a page is made from."""
         template = [TEMPLATE.read_text(encoding="utf-8"), *page_templates.read_sources()]
-        standing = asdict(resources["nbgrader"]["standing"])
+        context = resources["nbgrader"]
         sentences = [
             {key: text for key, text in table.templates().items() if key.startswith(SENTENCE_KEYS)}
             for table in (sentence, check_sentence)
         ]
-        learning = resources["nbgrader"]["learning"]
-        inputs = [nbformat.writes(nb), standing, template, sentences, learning]
+        about = [asdict(context["standing"]), context["learning"], context["receipt"]]
+        inputs = [nbformat.writes(nb), template, sentences, *about]
         return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 

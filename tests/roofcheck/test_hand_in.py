@@ -92,8 +92,10 @@ def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeyp
     assert list(parts(first)) == [
         "These answers aren't fully right yet. You can hand them in as they are:"
     ]
-    assert first.as_json()["parts"][0]["items"] == ["1. A specification"]
     json.dumps(first.as_json())
+    receipt = f"{SET}-ada.ipynb, {first.time:%Y-%m-%d %H:%M}, fingerprint "
+    receipt += f"{notebook_file.hash_cells(notebook.read_bytes())}. Unanswered: nothing."
+    assert receipt in said
 
     # Other outputs, the same work.
     other = nbformat.read(notebook, as_version=4)
@@ -261,8 +263,8 @@ def test_a_file_is_read_when_it_is_whole_and_compared_with_what_ran(place):
     whole = notebook.read_bytes()
     notebook.write_bytes(whole[:1000])
     threading.Timer(0.5, notebook.write_bytes, [whole]).start()
-    file = notebook_file.read_notebook(notebook, SET)
-    assert file.content == whole
+    read, content, _ = notebook_file.read_notebook(notebook, SET)
+    assert content == whole
     for ran, unsaved in (
         (["ridge = 403.3", "ridge = 201.6"], ["1. A specification"]),
         (
@@ -272,5 +274,5 @@ def test_a_file_is_read_when_it_is_whole_and_compared_with_what_ran(place):
         (["ridge = 201.6", "ridge = 403.3\n", "print(1)"], []),
         (['check("ps1.ridge", 7)'], []),
     ):
-        assert own_notebook.compare_with_inputs(file.notebook, ran) == unsaved
+        assert own_notebook.compare_with_inputs(read, ran) == unsaved
     assert "has changed since" in str(hand_in_file(notebook, SET, screen=["other"]))

@@ -13,6 +13,7 @@ from traitlets.config import Application
 
 from roofcheck.handin import exchange, rerun
 from roofcheck.handin.hand_in import hand_in_file
+from roofcheck.handin.notebook_file import hash_cells
 from roofgrade.pages import feedback
 
 
@@ -78,6 +79,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     renamed = notebook.rename(notebook.with_name("my set.ipynb"))
     report = hand_in_file(renamed, SET, unfinished=True)
     assert (report.state, report.id) == ("submitted", me)
+    assert hash_cells(renamed.read_bytes()) in str(report)
     assert not (student / "handed-in").exists()
     nbgrader(course.root, "collect", SET)
     collected = course.submitted / me / SET
@@ -94,6 +96,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     for name in feedback.EXCHANGE_FILES:
         shutil.copy(collected / name, made.parent)
     [page] = feedback.write_pages(course, SET)
+    assert hash_cells(mine) in page.path.read_text(encoding="utf-8")
     nbgrader(course.root, "release_feedback", SET)
     here = exchange.find_exchange(student)
     assert here.submission_time(SET) == report.time
