@@ -14,7 +14,7 @@ from pathlib import Path
 
 from roofcheck import course
 from roofcheck.cells import question_call
-from roofcheck.handin import exchange, ids, own_notebook, rerun
+from roofcheck.handin import exchange, ids, notebook_file, rerun
 from roofcheck.handin.notebook_file import StopError, hash_cells, read_notebook
 from roofcheck.sentences import sentence
 from roofcheck.tables.catalogue import questions_of_set
@@ -25,25 +25,16 @@ INERT_VARIABLES = (rerun.HAND_IN_VARIABLE, "NBGRADER_EXECUTION")
 FOLDER, EARLIER = "handed-in", "earlier"
 SUBMITTED, WRITTEN, STOPPED, SAME = "submitted", "written", "stopped", "same"
 UNWRITTEN_TEXT = "YOUR ANSWER HERE"
-COLOUR_BY_STATE = {SUBMITTED: "right", WRITTEN: "right", SAME: "right", STOPPED: "partly"}
 
 
 @dataclass(frozen=True)
 class Report:
     """The outcome of a hand-in.
 
-    Parameters
-    ----------
-    state : "submitted" to an exchange, "written" as a file, "stopped", or the "same" as before
-    name : the set's id
-    id : the student's id, or ""
-    file : the file to upload, or None
-    time : when it was submitted or written; None if stopped
-    title : the outcome in a sentence
-    said : additional sentences
-    parts : titled lists of failing cells, unanswered questions, and answers that are not right yet
-    next : sentences on what to do now
-    can_go_on : whether ``unfinished=True`` would hand in the notebook as it is
+    ``state`` is "submitted" to an exchange, "written" as a ``file`` to upload, "stopped", or the
+    "same" as before, and ``time`` is when it was submitted or written. Sentences in ``said`` follow
+    the ``title``, ``parts`` are titled lists, such as unanswered questions, and ``next`` says what
+    to do now. ``can_go_on`` is whether ``unfinished=True`` would hand in the notebook as it is.
     """
 
     state: str
@@ -75,8 +66,9 @@ class Report:
         )
         then = "".join(f"<div>{html.escape(line)}</div>" for line in self.next)
         then = f'<div style="margin-top: 0.5em">{then}</div>' if then else ""
+        colour = palette.colour("partly" if self.state == STOPPED else "right")
         return (
-            f'<div style="border-left: 4px solid {palette.colour(COLOUR_BY_STATE[self.state])}; '
+            f'<div style="border-left: 4px solid {colour}; '
             f'padding: 0.4em 0.8em"><b>{html.escape(self.title)}</b>{lines}{parts}{then}</div>'
         )
 
@@ -96,11 +88,11 @@ def hand_in(name, unfinished=False, path=None):
     """
     if any(map(os.environ.get, INERT_VARIABLES)):
         return None
-    if path is None and own_notebook.ask_lab(name, unfinished):
+    if path is None and notebook_file.ask_lab(name, unfinished):
         return None
     try:
-        notebook = Path(path) if path else own_notebook.find_own_notebook(name)
-        if unsaved := own_notebook.find_unsaved_cells(notebook, name):
+        notebook = Path(path) if path else notebook_file.find_own_notebook(name)
+        if unsaved := notebook_file.find_unsaved_cells(notebook, name):
             parts = ((sentence("hand-in.unsaved"), tuple(unsaved)),)
             return replace(_stopped_report(name), parts=parts, next=(sentence("hand-in.save"),))
         print(sentence("hand-in.running", name=name), flush=True)
@@ -176,7 +168,6 @@ class _Surroundings:
 
 
 def _make_report(notebook, name, run, around):
-    """Make the Report on a run."""
     unanswered, not_right = _find_open_questions(notebook, name, run)
     student, wrong = _find_id(run, around)
     parts = [
@@ -188,14 +179,13 @@ def _make_report(notebook, name, run, around):
     blocking = any(items for _, items in parts)
     parts.append(("hand-in.not_right", not_right))
     due = around.term.due.get(name)
-    said = [*around.troubles]
-    if due and due < datetime.now().astimezone():
-        said.append(sentence("hand-in.late", time=_format_time(due)))
+    late = due and due < datetime.now().astimezone()
+    said = [sentence("hand-in.late", time=_format_time(due))] if late else []
     return Report(
         STOPPED,
         name,
         id=student,
-        said=tuple(said),
+        said=(*around.troubles, *said),
         parts=tuple((sentence(key), tuple(items)) for key, items in parts if items),
         can_go_on=blocking,
     )
@@ -271,7 +261,8 @@ def _submit(report, path, content, around):
 
 
 def _write_file(report, path, content, around):
-    name, student = report.name, _clean_id(report.id)
+    name, odd = report.name, ids.find_odd_signs(report.id)
+    student = normalise_id("".join("_" if sign in odd else sign for sign in report.id))
     target = around.folder / (f"{name}-{student}.ipynb" if student else f"{name}.ipynb")
     relative = os.path.relpath(target, around.root)
     before, said = None, list(report.said)
@@ -319,12 +310,6 @@ def _word_upload(around):
         return (sentence("hand-in.alone"),)
     where = around.term.upload or sentence("hand-in.anywhere")
     return (sentence("hand-in.upload", where=where), sentence("hand-in.again"))
-
-
-def _clean_id(student):
-    """Return an id for use in a file name: in normal form, with unusual characters replaced."""
-    odd = ids.find_odd_signs(student)
-    return normalise_id("".join("_" if sign in odd else sign for sign in student))
 
 
 def _stopped_report(name, *why):

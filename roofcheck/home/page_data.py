@@ -84,8 +84,7 @@ class Home:
     def set_path(self, problem_set) -> str:
         """Return the server's path of a set's notebook, also if it was renamed, or ""."""
         root = self.course.root
-        file = find_set_file(root, problem_set)
-        return self.served_path(os.path.relpath(file, root)) if file else ""
+        return self.served_path(os.path.relpath(find_set_file(root, problem_set), root))
 
     def page_data(self, ask_class: bool = False) -> dict:
         """Return all data for the page; with ``ask_class``, query the class's exchange first."""
@@ -162,6 +161,7 @@ class Home:
         path, due = self.set_path(problem_set), term.due.get(problem_set.id)
         progress = course_progress.measure_set(problem_set, latest)
         status = self.statuses.get(problem_set.id)
+        so_far = sentence("home.so-far", earned=progress.earned, points=progress.points)
         said = set_status.word_status(status, bool(path), due, self.has_class)
         return {
             "id": problem_set.id,
@@ -171,7 +171,7 @@ class Home:
             "time": format_length(problem_set.minutes),
             "points": sentence("home.points", points=problem_set.points),
             "marks": list(progress.marks),
-            "standing": " ".join(filter(None, (word_progress(progress), _word_points(progress)))),
+            "standing": word_progress(progress) + (f" {so_far}" if progress.answered_count else ""),
             "said": said,
             "actions": set_status.list_actions(
                 found, problem_set, status, bool(path), progress, due
@@ -231,12 +231,6 @@ def word_progress(progress):
     key = "home.answered-missed" if progress.missed_count else "home.answered"
     counts = {"answered": progress.answered_count, "asked": progress.asked_count}
     return sentence(key, **counts, right=progress.right_count, missed=progress.missed_count)
-
-
-def _word_points(progress):
-    if not progress.answered_count:
-        return ""
-    return sentence("home.so-far", earned=progress.earned, points=progress.points)
 
 
 def read_kept_answers():

@@ -33,7 +33,7 @@ def ask_exchange(place, course: Course) -> dict[str, Status]:
     for problem_set in course.sets:
         name = problem_set.id
         # A set whose file is missing can't have been handed in.
-        is_here = find_set_file(course.root, problem_set)
+        is_here = find_set_file(course.root, problem_set).exists()
         handed_in = place.submission_time(name) if is_here else None
         feedback = bool(handed_in and place.fetch_feedback(name))
         statuses[name] = Status(name in released, handed_in, feedback)

@@ -33,6 +33,7 @@ from rooflab.words import LANGUAGE_VARIABLE, SOURCE_LANGUAGE
 
 GIVEN_UP_FILE = "given-up.jsonl"
 MODEL_ANSWERS_FILE = "answers.json"
+OWN_ID = re.compile(r"""^me = (["'])(.+)\1""", re.MULTILINE)
 LAB_ADDRESS = "../../lab/tree/"
 # Renders the course's own Markdown; HTML in it is escaped.
 MARKDOWN = mistune.create_markdown(escape=True)
@@ -82,10 +83,11 @@ def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
     models = _read_model_answers(course).get(name, {})
     calls = [question_call(cell.source) for cell in cells if cell.cell_type == "code"]
     own = {call.question for call in calls if call and call.me}
-    me = _find_id(cells) or next((answer.me for answer in reversed(kept) if answer.me), "")
+    ids = [answer.me for answer in kept if answer.me]
+    ids += [found[2] for cell in cells if (found := OWN_ID.search(cell.source))]
     parts = [
         _paragraph_part(question, texts, models) if question.paragraph
-        else _question_part(question, latest.get(question.id), me, question.id in own)
+        else _question_part(question, latest.get(question.id), ids, question.id in own)
         for question in problem_set.questions
     ]  # fmt: skip
     for question, part in zip(problem_set.questions, parts, strict=True):
@@ -96,12 +98,13 @@ def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
     return template.render(language=language, set=problem_set, parts=parts)
 
 
-def _question_part(asks, latest, me, has_own_figures):
+def _question_part(asks, latest, ids, has_own_figures):
     question = load_questions()[asks.id]
-    whose = latest.me if latest else me if has_own_figures else ""
+    whose = latest.me if latest else ids[-1] if ids and has_own_figures else ""
     if whose:
         question = find_variant(asks.id, whose)
-    state = "none" if latest is None else _state_of(latest.credit)
+    states = {None: "none", 1: "right", 0: "wrong"}
+    state = states.get(latest and latest.credit, "partly")
     value, code = _read_kept_answer(question, latest.answer) if latest else ("", "")
     return _common_part(asks) | {
         "state": state,
@@ -127,16 +130,8 @@ def _paragraph_part(asks, texts, models):
 
 def _common_part(asks):
     empty = dict.fromkeys(("note", "value", "code", "said", "explained", "model"), "")
-    return empty | {
-        "cell": asks.cell,
-        "title": f"{asks.number}. {asks.title}",
-        "lesson": None,
-        "ungraded": False,
-    }
-
-
-def _state_of(credit):
-    return "right" if credit == 1 else "partly" if credit else "wrong"
+    title = f"{asks.number}. {asks.title}"
+    return empty | {"cell": asks.cell, "title": title, "lesson": None, "ungraded": False}
 
 
 def _read_kept_answer(question, text):
@@ -153,16 +148,9 @@ def _read_kept_answer(question, text):
 
 def _read_cells(course, problem_set):
     """Return the cells of the student's notebook, or [] if it is missing."""
-    try:
+    with contextlib.suppress(OSError, ValueError):
         return nbformat.read(find_set_file(course.root, problem_set), as_version=4).cells
-    except (OSError, ValueError, AttributeError):
-        return []
-
-
-def _find_id(cells):
-    """Return the id that the first cell with an id contains, or ""."""
-    matches = (re.search(r"""^me = (["'])(.+)\1""", cell.source, re.MULTILINE) for cell in cells)
-    return next((match[2] for match in matches if match), "")
+    return []
 
 
 def _read_model_answers(course):

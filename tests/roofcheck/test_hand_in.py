@@ -15,7 +15,7 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from roofcheck.handin import ids, notebook_file, own_notebook, rerun
+from roofcheck.handin import ids, notebook_file, rerun
 from roofcheck.handin.hand_in import hand_in_file, hand_in_time
 from roofcheck.study.check import latest_grades
 
@@ -93,9 +93,8 @@ def test_a_finished_set_becomes_one_file_and_the_last_one_is_kept(place, monkeyp
         "These answers aren't fully right yet. You can hand them in as they are:"
     ]
     json.dumps(first.as_json())
-    receipt = f"{SET}-ada.ipynb, {first.time:%Y-%m-%d %H:%M}, fingerprint "
-    receipt += f"{notebook_file.hash_cells(notebook.read_bytes())}. Unanswered: nothing."
-    assert receipt in said
+    fingerprint = notebook_file.hash_cells(notebook.read_bytes())
+    assert f"{SET}-ada.ipynb, {first.time:%Y-%m-%d %H:%M}, fingerprint {fingerprint}." in said
 
     # Other outputs, the same work.
     other = nbformat.read(notebook, as_version=4)
@@ -266,13 +265,9 @@ def test_a_file_is_read_when_it_is_whole_and_compared_with_what_ran(place):
     read, content, _ = notebook_file.read_notebook(notebook, SET)
     assert content == whole
     for ran, unsaved in (
-        (["ridge = 403.3", "ridge = 201.6"], ["1. A specification"]),
-        (
-            ["ridge = 201.6", "def attainable(i): return i"],
-            ["1. A specification", "7. The roof as a function"],
-        ),
-        (["ridge = 201.6", "ridge = 403.3\n", "print(1)"], []),
-        (['check("ps1.ridge", 7)'], []),
+        (["ridge = 403.3", "ridge = 201.6"], "1. A specification"),
+        (["def attainable(i): return i"], "7. The roof as a function"),
+        (["ridge = 201.6", "ridge = 403.3\n", 'check("ps1.ridge", 7)'], ""),
     ):
-        assert own_notebook.compare_with_inputs(read, ran) == unsaved
+        assert "".join(notebook_file.compare_with_inputs(read, ran)) == unsaved
     assert "has changed since" in str(hand_in_file(notebook, SET, screen=["other"]))

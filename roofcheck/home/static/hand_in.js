@@ -4,7 +4,7 @@ import { save, watchSaves } from "./saving.js";
 import { server } from "./server.js";
 
 export const HAND_IN = "roofline:hand-in";
-// As in roofcheck/handin/own_notebook.py.
+// As in roofcheck/handin/notebook_file.py.
 const LAB_VARIABLE = "ROOFLINE_LAB";
 const REQUEST_KEY = "roofline-hand-in";
 
