@@ -38,8 +38,9 @@ class Variant:
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._figures:
-            known = join_items(self._figures, "comma") or sentence("variant.nobody")
-            raise AttributeError(sentence("variant.no-figure", name=repr(name), known=known))
+            known = join_items(self._figures, "comma")
+            key = "variant.no-figure" if known else "variant.nobody"
+            raise AttributeError(sentence(key, name=repr(name), known=known))
         return self._figures[name]
 
     def __dir__(self):
