@@ -98,8 +98,11 @@ class Exchange:
 
     def submission_time(self, name: str) -> datetime | None:
         """Return when a set was last submitted, or None."""
+        from dateutil.parser import parse
+
         latest = self._latest_submission(name)
-        return _read_time(latest["timestamp"]) if latest else None
+        time = parse(latest["timestamp"]) if latest else None
+        return time.replace(tzinfo=time.tzinfo or UTC) if time else None
 
     def last_submission(self, name: str) -> Path | None:
         """Return the folder of the last submission, or None if there is no copy on this machine."""
@@ -221,13 +224,6 @@ def files_beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:
             source = Path(folder) / file
             if source.suffix != ".ipynb" and not file.startswith(".") and source.is_file():
                 yield source, source.relative_to(path.parent)
-
-
-def _read_time(text):
-    from dateutil.parser import parse
-
-    time = parse(text)
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _find_complaint(log):

@@ -140,7 +140,7 @@ def hand_in_time(name, place=None) -> datetime | None:
 
 
 class _Surroundings:
-    """The course, term and exchange of a notebook, if there are any."""
+    """The course, term, exchange and class of a notebook, if any, and the folder of its files."""
 
     def __init__(self, place):
         self.troubles, self.term = [], course.Term()
@@ -155,16 +155,8 @@ class _Surroundings:
             self.exchange = exchange.find_exchange(place)
         except ValueError as error:
             self.troubles.append(str(error))
-
-    @property
-    def folder(self):
-        """The folder for files that students upload."""
-        return self.root / FOLDER
-
-    @property
-    def has_class(self):
-        """Whether there is a class to hand in to."""
-        return bool(self.exchange or self.term.due or self.term.upload or self.term.ids)
+        self.folder = self.root / FOLDER
+        self.has_class = self.exchange or self.term.due or self.term.upload or self.term.ids
 
 
 def _make_report(notebook, name, run, around):
@@ -180,15 +172,9 @@ def _make_report(notebook, name, run, around):
     parts.append(("hand-in.not_right", not_right))
     due = around.term.due.get(name)
     late = due and due < datetime.now().astimezone()
-    said = [sentence("hand-in.late", time=_format_time(due))] if late else []
-    return Report(
-        STOPPED,
-        name,
-        id=student,
-        said=(*around.troubles, *said),
-        parts=tuple((sentence(key), tuple(items)) for key, items in parts if items),
-        can_go_on=blocking,
-    )
+    said = [*around.troubles, *([sentence("hand-in.late", time=_format_time(due))] if late else [])]
+    parts = tuple((sentence(key), tuple(items)) for key, items in parts if items)
+    return Report(STOPPED, name, student, said=tuple(said), parts=parts, can_go_on=blocking)
 
 
 def _find_open_questions(notebook, name, run):

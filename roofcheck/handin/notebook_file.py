@@ -34,10 +34,7 @@ class StopError(Exception):
 
 
 def read_notebook(path: Path, name: str) -> tuple:
-    """Return a notebook of the set ``name``, the file's bytes, and when it was saved.
-
-    Raises StopError for any other file.
-    """
+    """Return a set's notebook, its file's bytes, and when it was saved, or raise StopError."""
     import nbformat
 
     try:
@@ -97,9 +94,8 @@ def find_own_notebook(name: str) -> Path:
     known_path = known_path or getattr(_find_shell(), "user_ns", {}).get("__vsc_ipynb_file__", "")
     if known_path and Path(known_path).is_file():
         return Path(known_path)
-    expected = folder / f"{name}.ipynb"
-    if not known_path and expected.is_file():
-        return expected
+    if not known_path and (folder / f"{name}.ipynb").is_file():
+        return folder / f"{name}.ipynb"
     # The notebook was renamed after its kernel started, or the editor doesn't provide its path.
     if path := find_renamed(folder, name):
         return path
@@ -107,12 +103,8 @@ def find_own_notebook(name: str) -> Path:
 
 
 def find_unsaved_cells(path: Path, name: str) -> list[str]:
-    """Return the headings of cells whose text in the file is older than what this kernel ran.
-
-    The editor may save when the cell starts, so this waits a little until there are none.
-    """
-    history = getattr(_find_shell(), "history_manager", None)
-    inputs = history.input_hist_raw if history else []
+    """Wait for the editor to save, and return the headings of cells that it didn't save."""
+    inputs = getattr(getattr(_find_shell(), "history_manager", None), "input_hist_raw", [])
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         if not (unsaved := compare_with_inputs(read_notebook(path, name)[0], inputs)):
@@ -145,14 +137,14 @@ def compare_with_inputs(notebook, inputs: list[str]) -> list[str]:
 
 def hash_cells(content: bytes) -> str:
     """Return the short hash of a notebook's cells that receipts and feedback pages show."""
-    try:
+    # Anything but a notebook is hashed as it is.
+    with contextlib.suppress(ValueError, AttributeError, TypeError, RecursionError):
         cells = json.loads(content).get("cells", [])
-        content = json.dumps([
+        cells = [
             [cell.get("cell_type"), "".join(cell.get("source", "")), cell.get("attachments")]
             for cell in cells
-        ]).encode()  # fmt: skip
-    except (ValueError, AttributeError, TypeError, RecursionError):
-        pass  # not a notebook
+        ]
+        content = json.dumps(cells).encode()
     return hashlib.sha256(content).hexdigest()[:12]
 
 

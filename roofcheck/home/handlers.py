@@ -135,11 +135,8 @@ class FetchHandler(_Handler):
 class GiveUpHandler(_Handler):
     @web.authenticated
     async def post(self):
-        await self.answer(self._give_up, *self.read_body("name"))
-
-    def _give_up(self, name):
-        answer_page.give_up(self.course().set(name).id)
-        return {}
+        [name] = self.read_body("name")
+        await self.answer(lambda: answer_page.give_up(self.course().set(name).id) or {})
 
 
 class PageHandler(JupyterHandler):

@@ -9,7 +9,6 @@ from roofcheck.handin.notebook_file import find_set_file
 from roofcheck.home.times import format_moment
 from roofcheck.sentences import sentence
 from roofcheck.study import answer_page
-from roofcheck.study.course_progress import PartProgress
 
 FETCH, HAND_IN, FEEDBACK, ANSWERS, GIVE_UP = "fetch", "hand-in", "feedback", "answers", "give-up"
 
@@ -69,14 +68,9 @@ def word_status(
 
 
 def list_actions(
-    course: Course,
-    problem_set: ProblemSet,
-    status: Status | None,
-    is_here: bool,
-    stands: PartProgress,
-    due: datetime | None,
+    course: Course, problem_set: ProblemSet, status: Status | None, is_here, stands, due
 ) -> list[dict]:
-    """Return the actions now possible for a set, each with its button's text."""
+    """Return the actions that a set's state, PartProgress and due time allow, with their texts."""
     status, possible = status or Status(), []
     if status.released and not is_here:
         possible.append(FETCH)

@@ -176,7 +176,8 @@ class ScratchpadCase(Case):
             number, *path = part
             handle = handles[number]
             for key in path[:DEEPEST_PART]:
-                handle = handle.T if key == "T" else handle[tuple(map(_read_index, key))]
+                index = (slice(*part) if isinstance(part, list) else part for part in key)
+                handle = handle.T if key == "T" else handle[tuple(index)]
             return handle
 
         def adding(make):
@@ -380,10 +381,6 @@ def _index_as_data(index):
         return operator.index(index)
     ends = index.start, index.stop, index.step
     return [None if end is None else operator.index(end) for end in ends]
-
-
-def _read_index(plain):
-    return slice(*plain) if isinstance(plain, list) else plain
 
 
 def _read_axis(plain):

@@ -188,7 +188,8 @@ def link(chip, *, others=(), topology=None, peers=0):
         fits_chip=lambda c: (
             bool(c.interconnect)
             and topology in (None, c.interconnect.topology)
-            and (not peers or _reaches(c.interconnect, peers))
+            and (not peers or c.interconnect.links >= peers)
+            and (not peers or c.interconnect.topology in ("switch", "all-pairs"))
         ),
         redraw=lambda rng, chips: link(
             chips[chip], others=[chips[other] for other in others], topology=topology, peers=peers
@@ -272,10 +273,6 @@ def count(value, what, unit="", *, mistaken_for=(), draw=(0.25, 0.5, 2, 3, 4)):
     return Input(
         value, what, unit, GIVEN_BY_QUESTION, tuple(mistaken_for), redraw=again if draw else None
     )
-
-
-def _reaches(interconnect, peers):
-    return interconnect.topology in ("switch", "all-pairs") and interconnect.links >= peers
 
 
 def _has_sparsity(chip):

@@ -80,9 +80,10 @@ def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
     kept = answers.read_answers()[0]
     latest, cells = latest_answers(kept), _read_cells(course, problem_set)
     texts = {cell.id: re.sub(r"^#+ .*", "", cell.source) for cell in cells if "id" in cell}
-    models = _read_model_answers(course).get(name, {})
-    calls = [question_call(cell.source) for cell in cells if cell.cell_type == "code"]
-    own = {call.question for call in calls if call and call.me}
+    # If the course folder contains links, the file is next to their targets.
+    path = (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
+    models = json.loads(path.read_text("utf-8")).get(name, {}) if path.is_file() else {}
+    own = {call.question for cell in cells if (call := question_call(cell.source)) and call.me}
     ids = [answer.me for answer in kept if answer.me]
     ids += [found[2] for cell in cells if (found := OWN_ID.search(cell.source))]
     parts = [
@@ -151,12 +152,6 @@ def _read_cells(course, problem_set):
     with contextlib.suppress(OSError, ValueError):
         return nbformat.read(find_set_file(course.root, problem_set), as_version=4).cells
     return []
-
-
-def _read_model_answers(course):
-    # If the course folder contains links, the file is next to their targets.
-    path = (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _render_markdown(text):

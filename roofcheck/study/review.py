@@ -91,13 +91,14 @@ def schedule():
     for answer in answers.read_answers()[0]:
         name, day = answer.question, answer.time.date()
         before = missed.get(name)
-        if not _is_reviewed(name) or not (answer.again or before or answer.credit < 1):
+        question, is_missed = load_questions().get(name), before or answer.credit < 1
+        if not question or question.not_reviewed or not (answer.again or is_missed):
             continue
         if answer.credit == 1 and not answer.again:
             # Correcting a missed answer in the notebook isn't a review. But if a question can't
             # draw new numbers, the same question would return the next morning.
             is_next_day = before.when == day + timedelta(days=GAPS[0])
-            if is_next_day and not load_questions()[name].has_new_figures:
+            if is_next_day and not question.has_new_figures:
                 missed[name] = replace(before, when=day + timedelta(days=GAPS[1]))
             continue
         step = before.step + 1 if before and answer.credit == 1 else 0
@@ -105,11 +106,6 @@ def schedule():
         reviews = answer.again or (before.reviews if before else 0)
         missed[name] = Due(name, when, reviews, step)
     return sorted((due for due in missed.values() if due.when), key=lambda due: due.when)
-
-
-def _is_reviewed(question_id):
-    question = load_questions().get(question_id)
-    return question is not None and not question.not_reviewed
 
 
 def due_now(everything: bool = False) -> list[Due]:

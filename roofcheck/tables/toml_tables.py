@@ -562,12 +562,8 @@ def _ordered_by_steps(items, inputs, shows):
         },
         "redraw": again if any(given.redraw for given in every) else None,
         # Items with their own inputs are chips, and a chip can have several names.
-        "read": _read_chip if items[0].inputs else str,
+        "read": (lambda name: rk.chip(name).name) if items[0].inputs else str,
     }
-
-
-def _read_chip(name):
-    return rk.chip(name).name
 
 
 def _make_puzzle(entry, inputs):
