@@ -20,8 +20,8 @@ export async function make(shared) {
     let screen;
     try {
       if (context) screen = await save(context);
-    } catch {
-      return { title: words["not-saved"] };
+    } catch (error) {
+      return { title: words["not-saved"] ?? error.message };
     }
     onSaved();
     try {
@@ -89,11 +89,11 @@ export async function make(shared) {
     autoStart: true,
     requires: [INotebookTracker],
     activate: (app, tracker) => {
-      if (!begin.labels) return;
-      app.commands.addCommand(HAND_IN, {
-        label: words["hand-in"],
-        execute: (set) => handIn(tracker, set),
-      });
+      // A cell can hand in without a course, but the buttons need its words.
+      if (begin.labels) {
+        const execute = (set) => handIn(tracker, set);
+        app.commands.addCommand(HAND_IN, { label: words["hand-in"], execute });
+      }
       NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
         if (!/\bhand_in\b/.test(cell.model.sharedModel.getSource())) return;
         const panel = tracker.find(({ content }) => content === notebook);
@@ -108,6 +108,7 @@ export async function make(shared) {
             const isOwn = parent_header.session === sessionContext.session?.kernel?.clientId;
             if (asked && isOwn) answer(panel, context, asked);
           });
+          if (!begin.labels) return;
           context.ready.then(() => {
             const name = begin.sets[PathExt.basename(context.path)] ?? findSet(context.model);
             if (!name || panel.isDisposed) return;
