@@ -173,11 +173,14 @@ def find_exchange(folder: Path | None = None) -> Exchange | None:
         return None
     its_course = course.find_course(folder)
     place = its_course.root if its_course else Path(folder or Path.cwd()).absolute()
-    settings = _read_settings(place)
-    if not _is_there(settings):
-        return None
+    from nbgrader.exchange.default import Exchange as SharedFolder
     from nbgrader.utils import get_username
 
+    settings = _read_settings(place)
+    # If it isn't a shared folder, only its commands can find out.
+    root = Path(settings.Exchange.get("root") or SharedFolder.root.default_value)
+    if not settings.ExchangeFactory and not root.is_dir():
+        return None
     names = settings.CourseDirectory
     return Exchange(
         folder=place,
@@ -200,14 +203,6 @@ def _read_settings(folder):
             with contextlib.suppress(Exception):
                 settings.merge(loader(f"{SETTINGS}.{ending}", path=place).load_config())
     return settings
-
-
-def _is_there(settings):
-    if settings.ExchangeFactory:
-        return True  # not a shared folder, so only its commands can find out
-    from nbgrader.exchange.default import Exchange as SharedFolder
-
-    return Path(settings.Exchange.get("root") or SharedFolder.root.default_value).is_dir()
 
 
 def files_beside(path: Path, name: str) -> Iterator[tuple[Path, Path]]:

@@ -1,9 +1,8 @@
 """Find and read the notebook of a problem set, which an editor may be saving at the same time.
 
-A kernel doesn't see the screen. In JupyterLab, the course's extension does: before it runs a cell
-that calls ``hand_in``, it writes its session into ``LAB_VARIABLE`` of the kernel. ``hand_in`` then
-asks it to save the notebook and hand it in, by an output with ``REQUEST_KEY`` in its metadata. The
-extension answers only outputs that arrive from the kernel, so opening a notebook hands nothing in.
+JupyterLab's extension sets ``LAB_VARIABLE`` before a cell calls ``hand_in``, which then asks it to
+save the notebook and hand it in, by an output with ``REQUEST_KEY`` in its metadata. Only outputs
+that arrive from the kernel are requests, so opening a notebook hands nothing in.
 """
 
 import contextlib

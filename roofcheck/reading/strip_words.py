@@ -68,12 +68,9 @@ def without_words(words):
     # A full stop at the end may belong to the sentence.
     words = re.sub(r"([.,]\d+|[eE][-+]?\d+)\.$", r"\1", words)
     # "40 856" is one number, and so is "(40856)".
-    words = re.sub(r"(?<![\d.,] )(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.]* ?\d)", _join_digits, words)
+    spaced = r"(?<![\d.,] )(?<![\w.,])\d{1,3}(?: \d{3})+(?![\d.]* ?\d)"
+    words = re.sub(spaced, lambda match: match[0].replace(" ", ""), words)
     words = re.sub(r"^\(([^()]*)\)$", r"\1", words)
     for word, sign in OPERATIONS.items():
         words = re.sub(word, sign, words)
     return words.strip()
-
-
-def _join_digits(match):
-    return match[0].replace(" ", "")
