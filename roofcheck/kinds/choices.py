@@ -1,5 +1,6 @@
 """Multiple-choice questions."""
 
+import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -74,8 +75,12 @@ class Choice(Question):
             return Verdict(0, self.why_not[option], slips=(option,))
         if chosen:
             several = join_items(sorted(chosen))
-            return Verdict(0, sentence("choice.several", found=several, options=options))
-        return Verdict(0, sentence("choice.unlisted", answer=repr(answer)[:80], options=options))
+            return Verdict(0, sentence("choice.several", found=several, options=options), "asked")
+        message = sentence("choice.unlisted", answer=repr(answer)[:80], options=options)
+        plain = {_normalise_wording(option): option for option in self.options}
+        near = difflib.get_close_matches(_normalise_wording(text), plain, n=1)
+        nearest = sentence("choice.nearest", option=plain[near[0]]) if near else ""
+        return Verdict(0, message, "asked").with_sentence(nearest)
 
     def _named_options(self, text):
         """Return the options that a text equals or, failing that, names without denying them."""

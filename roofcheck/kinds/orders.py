@@ -62,15 +62,13 @@ class Order(Question):
                 return missing_verdict(answer)
             return Verdict(0, sentence("missing.sorted"), "missing", slips=("list.sort()",))
         if isinstance(answer, (set, frozenset)):
-            return Verdict(0, sentence("order.set"))
+            return Verdict(0, sentence("order.set"), "asked")
         given = self._read_items(answer)
-        if given is None:
-            return Verdict(0, sentence("order.not-a-list"))
         right = self.reference()
         if given and all(is_missing(item) for item in given):
             return missing_verdict(...)
-        if sorted(map(str, given)) != sorted(right):
-            return Verdict(0, self._describe_wrong_items(given))
+        if given is None or sorted(map(str, given)) != sorted(right):
+            return Verdict(0, self._describe_wrong_items(given), "asked")
         if given == list(right):
             return Verdict(1, self.praise)
         if self.reversed_says and given == list(right[::-1]):
@@ -114,6 +112,8 @@ class Order(Question):
         options = join_items(sorted(self.items), "comma")
         if self._has_letters:
             return sentence("order.wrong-letters", options=options)
+        if given is None:
+            return sentence("order.not-a-list", options=options)
         unknown = [item for item in given if item not in self.items]
         if len(unknown) == 1 and isinstance(unknown[0], str):
             return sentence("order.unknown", name=repr(unknown[0])[:60], options=options)

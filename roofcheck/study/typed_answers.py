@@ -17,13 +17,14 @@ import roofkit as rk
 from roofcheck.kinds import Question, Verdict
 from roofcheck.running.call_student import error_text
 from roofcheck.sentences import sentence
-from roofcheck.showing.question_page import find_signature, is_answered_by_code
+from roofcheck.showing.question_page import describe_answer, find_signature, is_answered_by_code
 from roofcheck.study.check import judge_without_output
 from roofcheck.tables.catalogue import find_question
 
 # The modules that typed code can use.
 CODE_NAMES = {"math": math, "np": np, "rk": rk}
 SECONDS = 60
+HELP_WORDS = ("help", "?", "help()")
 
 
 def function_head(question: Question) -> str:
@@ -39,6 +40,8 @@ def judge_text(question_id: str, seed: str, question: Question, text: str) -> Ve
     code = text.strip()
     if not code or code == function_head(question):
         return Verdict(0, sentence("typed.nothing"), "missing")
+    if code.casefold() in HELP_WORDS:
+        return Verdict(0, describe_answer(question, seed), "asked")
     if not is_answered_by_code(question):
         return judge_without_output(question.judge, code)
     request = json.dumps({"question_id": question_id, "seed": seed, "code": text})

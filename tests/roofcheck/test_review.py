@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from roofcheck import check, progress, review
 from roofcheck.commands import build_command
-from roofcheck.kinds import Number
+from roofcheck.kinds import Choice, Number, Order
 from roofcheck.study import answers
 from roofcheck.study import check as check_module
 from roofcheck.study.review import GAPS, answer_due, answer_text, due_now, next_due, schedule
@@ -43,7 +43,13 @@ def days_pass(file, days):
 def missed(file, *names, days=1):
     """Some questions, answered wrong so many days ago."""
     for name in names:
-        check(name, -1)
+        match load_questions()[name]:
+            case Choice(why_not=options) as question:
+                check(name, next(each for each in options if each != question.reference()))
+            case Order() as question:
+                check(name, question.reference()[::-1])
+            case _:
+                check(name, -1)
     days_pass(file, days)
 
 
@@ -194,6 +200,19 @@ def test_the_command_asks_judges_and_goes_on(file):
     assert answered.count("Right.") == 3
     assert "Python can't read line 1" in answered
     assert due_now() == []
+
+
+@pytest.mark.parametrize("name", ["l01.v6e-bound", "ps1.order", "ps1.chain", "l02.ridge"])
+def test_what_is_no_option_is_asked_again_and_costs_nothing(file, name):
+    missed(file, name)
+    before, [due] = lines(file), due_now()
+    wanted = getattr(due.question, "options", getattr(due.question, "items", ["Answer with"]))
+    for text in ("help", "?", *(["compue", "123", "[1, 2]"] if name != "l02.ridge" else [])):
+        grade = answer_text(name, text)
+        assert (grade.verdict.state, lines(file), due_now()) == ("asked", before, [due])
+        assert all(each in str(grade) for each in wanted)
+        assert typed(f"{text}\n\n")[0].count("Unclear.") == 1
+    assert "Did you mean memory?" in str(check("l01.v6e-bound", "memry-bound"))
 
 
 @pytest.mark.parametrize("text", ["q\n", "Quit\n", ""])
