@@ -4,6 +4,7 @@
 ``course/term.toml`` contains the teacher's settings, such as due dates and where to hand in.
 """
 
+import contextlib
 import json
 import os
 import tomllib
@@ -175,6 +176,15 @@ def find_course(start: Path | None = None) -> Course | None:
         if (folder / INDEX).is_file():
             return Course(folder)
     return None
+
+
+def find_term() -> Term:
+    """Return the settings of this folder's course, or the defaults if they can't be read."""
+    # Students can't fix an error in term.toml, so it is ignored here.
+    with contextlib.suppress(ValueError, OSError):
+        if course := find_course():
+            return course.term
+    return Term()
 
 
 def _read_set_question(record):

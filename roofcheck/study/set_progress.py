@@ -1,62 +1,74 @@
-"""A student's progress in a problem set, as one line."""
+"""A student's progress in a problem set: a line, and a table of the questions."""
 
 import contextlib
-import html
 import os
+from collections import Counter
 from datetime import datetime
 
-from roofcheck import course
-from roofcheck.sentences import sentence
-from roofcheck.study.check import latest_grades
+from roofcheck.course import find_course, find_term
+from roofcheck.sentences import join_items, sentence
+from roofcheck.study.answers import read_answers
+from roofcheck.study.check import COUNTING_STATES, latest_grades
 from roofcheck.tables.catalogue import questions_of_set
-from roofkit._html import start_with_blank_line
-
-
-class Progress:
-    """A line with the number of answers, the points so far, and the time left."""
-
-    def __init__(self, line):
-        self._line = line
-
-    def __repr__(self):
-        return self._line
-
-    def _repr_html_(self):
-        return start_with_blank_line(f"<b>{html.escape(self._line)}</b>")
+from roofkit._messages import Message
 
 
 def progress(name, due=None):
-    """Return how many questions of a set are answered and right, and the points so far.
+    """Return the points so far, the numbers of open and missed questions, and a table of all.
 
     ``due`` is the due time, such as "2027-01-31 18:00", in local time unless it has an offset. The
     default is the set's due time in course/term.toml, if any. Raises ValueError for an unknown set
     or a time that cannot be read.
 
-    >>> repr(progress("ps1")).partition("so far, ")[2]
-    'not counting questions graded by hand.'
+    >>> repr(progress("ps1")).partition("so far, ")[2].partition(".")[0]
+    'not counting questions graded by hand'
     """
-    left = _format_time_left(name, due)
-    return Progress(f"{format_progress(name, latest_grades())} {left}".strip())
-
-
-def format_progress(name, known):
-    """Format the line for Grades, keyed by question id; Grades of other sets are ignored."""
-    questions = questions_of_set(name)
-    known = {question: grade for question, grade in known.items() if question in questions}
-    return sentence(
+    left, numbers, grades = _format_time_left(name, due), _number_questions(name), latest_grades()
+    points = {key: question.points for key, question in questions_of_set(name).items()}
+    states = [grades[key].verdict.state if key in grades else "missing" for key in numbers]
+    line = sentence(
         "progress.line",
-        answered=sum(grade.verdict.state != "missing" for grade in known.values()),
-        questions=len(questions),
-        right=sum(grade.verdict.credit == 1 for grade in known.values()),
-        earned=sum(known.values()),
-        points=sum(question.points for question in questions.values()),
+        answered=sum(state in COUNTING_STATES for state in states),
+        questions=len(numbers),
+        right=states.count("right"),
+        earned=sum(grades.get(key, 0.0) for key in numbers),
+        points=sum(points.values()),
     )
+    said, head, rows = [], [], []
+    for key, among in (("open", ("missing", "asked")), ("missed", ("partly", "wrong"))):
+        here = [n for n, state in zip(numbers.values(), states, strict=True) if state in among]
+        said += [sentence(f"progress.{key}", questions=join_items(here))] if here else []
+    if not os.environ.get("NBGRADER_EXECUTION"):
+        head = [sentence(f"progress.{key}") for key in ("question", "tries", "latest", "points")]
+        tries = _count_saved_tries()
+        for (key, number), state in zip(numbers.items(), states, strict=True):
+            counts = state in COUNTING_STATES
+            latest = sentence(f"answers.{state}") if counts else "–"
+            earned = sentence("progress.earned", earned=grades.get(key, 0.0), points=points[key])
+            rows.append([number, f"{max(tries[key], counts)}", latest, earned])
+    return Message(" ".join(filter(None, [line, *said, left])), head, rows)
+
+
+def _count_saved_tries():
+    with contextlib.suppress(OSError, RuntimeError):
+        return Counter(answer.question for answer in read_answers()[0] if not answer.again)
+    return Counter()
+
+
+def _number_questions(name):
+    """Return the number of each question by id; outside a course, its id instead."""
+    known = questions_of_set(name)
+    with contextlib.suppress(ValueError, OSError):
+        if its_course := find_course():
+            numbers = {each.id: f"{each.number}" for each in its_course.set(name).questions}
+            return {key: numbers[key] for key in numbers if key in known}
+    return {key: key for key in known}
 
 
 def _format_time_left(name, due):
     if os.environ.get("NBGRADER_EXECUTION"):
         return ""
-    moment = _read_moment(due) if due is not None else _find_due(name)
+    moment = _read_moment(due) if due is not None else find_term().due.get(name)
     if moment is None:
         return ""
     left = moment - datetime.now().astimezone()
@@ -72,11 +84,3 @@ def _read_moment(due):
         raise ValueError(
             f'due={due!r} is not a time; write "2027-01-31 18:00", and add "+01:00" for a time zone'
         ) from None
-
-
-def _find_due(name):
-    # Students can't fix an error in term.toml, so it is ignored here.
-    with contextlib.suppress(ValueError, OSError):
-        its_course = course.find_course()
-        return its_course.term.due.get(name) if its_course else None
-    return None

@@ -307,6 +307,9 @@ def test_progress_counts_what_was_checked():
     line = repr(progress("ps1"))
     assert line.startswith("2 of ")
     assert "1 right; 2 of " in line
+    assert "Not answered: 3, 4, 5, 6, 7 and 8. Not fully right yet: 2." in line
+    assert line.splitlines()[3].split() == ["2", "1", "not", "right", "0", "of", "2"]
+    assert "<td" in progress("ps1")._repr_html_()
 
 
 def test_progress_says_what_time_is_left(monkeypatch):
