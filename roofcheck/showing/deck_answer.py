@@ -53,13 +53,11 @@ def deck_answer(question):
             )
         case Several():
             parts = {name: deck_answer(part) for name, part in question.parts.items()}
-            with_slip = next(((name, part) for name, part in parts.items() if part.says), None)
-            slip = ()
-            if with_slip:
-                name, part = with_slip
-                slip = (f"{name}: {part.slip}", part.says)
+            slips = (
+                (f"{name}: {part.slip}", part.says) for name, part in parts.items() if part.says
+            )
             values = "; ".join(f"{name}: {part.answer}" for name, part in parts.items())
-            return DeckAnswer(values, question.praise, *slip)
+            return DeckAnswer(values, question.praise, *next(slips, ()))
         case Choice():
             right = question.reference()
             other = next(option for option in question.why_not if option != right)

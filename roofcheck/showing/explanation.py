@@ -48,10 +48,9 @@ def as_text(question) -> str:
             title = sentence("explained.choice")
             body = [" ".join(reason) for reason in _list_reasons(question)]
         case Order():
-            shows = question.shows or (lambda _: "")
-            items = enumerate(question.reference(), start=1)
             title = sentence("explained.order")
-            body = [f"{place}. {item}: {shows(item)}".rstrip(": ") for place, item in items]
+            items = enumerate(_list_order(question), start=1)
+            body = [f"{place}. {''.join(item)}" for place, item in items]
             body += filter(None, [question.praise])
         case Function() | Puzzle() if body:
             key = "explained.case" if isinstance(question, Puzzle) else "explained.call"
@@ -75,13 +74,17 @@ def _steps_with_example(question, key):
 
 
 def _explain_order(question):
-    shows = question.shows or (lambda _: "")
     items = (
-        f"<b>{text_as_html(item)}</b>{': ' if shows(item) else ''}{text_as_html(shows(item))}"
-        for item in question.reference()
+        f"<li><b>{text_as_html(item)}</b>{text_as_html(remark)}</li>"
+        for item, remark in _list_order(question)
     )
-    body = "".join(f"<li>{item}</li>" for item in items)
-    return f"<ol>{body}</ol>{_paragraph(question.praise)}"
+    return f"<ol>{''.join(items)}</ol>{_paragraph(question.praise)}"
+
+
+def _list_order(question):
+    """Return the items in the right order, each with its remark after a colon, or ""."""
+    shows = question.shows or (lambda _: "")
+    return [(item, shows(item) and f": {shows(item)}") for item in question.reference()]
 
 
 def _explain_choice(question):
