@@ -11,6 +11,7 @@ from roofcheck.reading.number_texts import AmbiguousError
 from roofcheck.reading.numbers import UnreadableError, describe_missing_answer
 from roofcheck.sentences import capitalise, join_items, sentence
 from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_sentence
+from roofcheck.steps.algebra import find_names
 from roofcheck.steps.computation import apply_formula, formula_arguments
 from roofcheck.steps.course_chips import course_chips
 from roofcheck.steps.derivation import Line
@@ -150,7 +151,11 @@ class Question(abc.ABC):
     def _hints(self, settled=()):
         """Return the hints, except those about settled steps."""
         formulas = self.formulas()
-        used = {name for formula in formulas for name in formula_arguments(formula)}
+        steps = [step for formula in formulas for step in getattr(formula, "steps", ())]
+        steps = dict.fromkeys(step for step in steps if step not in settled)
+        others = [formula for formula in formulas if not hasattr(formula, "steps")]
+        used = {name for step in steps for name in find_names(step.tree)}
+        used |= {name for formula in others for name in formula_arguments(formula)}
         figures = [
             figure for name, figure in self.all_inputs().items() if figure.what and name in used
         ]
@@ -159,10 +164,9 @@ class Question(abc.ABC):
             figures = [figure for figure in figures if figure.source != GIVEN_BY_QUESTION]
             names = dict.fromkeys(str(figure.what) for figure in figures)
         what = [sentence("hint.what", inputs=join_items(names))] if names else []
-        steps = (step for formula in formulas for step in getattr(formula, "steps", ()))
-        for step in dict.fromkeys(step for step in steps if step.why and step not in settled):
-            what.append(sentence("hint.step", what=capitalise(step.what), why=step.why))
-        if not self.how:
+        what += [sentence("hint.step", what=s.what, why=s.why) for s in steps if s.why]
+        # The last hint may be about a settled step.
+        if not self.how or (settled and what):
             return what
         if self.how.endswith("?"):
             return [*what, sentence("hint.asks", question=self.how)]

@@ -5,6 +5,7 @@ environment variable ROOFKIT_ANSWERS; if that is empty, no answers are saved. Th
 the student: nobody collects it, and the student can edit or delete it at any time.
 """
 
+import contextlib
 import inspect
 import json
 import os
@@ -13,6 +14,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 
+from roofcheck.running.time_limit import TimeLimit
 from roofcheck.sentences import sentence
 
 FILE_VARIABLE = "ROOFKIT_ANSWERS"
@@ -75,14 +77,11 @@ def keep_answer(question_id, verdict, answer, again=0, me=""):
 
 
 def _answer_as_text(answer):
-    try:
-        return _shorten(textwrap.dedent(inspect.getsource(answer)).strip())
-    except Exception:  # not a function defined in the notebook
-        pass
-    try:
-        return _shorten(repr(answer))
-    except Exception:
-        return type(answer).__name__
+    # Without source code, it is not a function defined in the notebook.
+    for write in (lambda: textwrap.dedent(inspect.getsource(answer)).strip(), lambda: repr(answer)):
+        with contextlib.suppress(Exception):
+            return _shorten(TimeLimit().call(write))
+    return type(answer).__name__
 
 
 def _shorten(text):

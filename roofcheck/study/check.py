@@ -16,13 +16,15 @@ from roofcheck.kinds import Number, Verdict
 from roofcheck.kinds.question import unreadable_verdict
 from roofcheck.reading import units
 from roofcheck.reading.numbers import GivenNumber, UnreadableError, is_missing, read_number
+from roofcheck.running import time_limit
 from roofcheck.running.call_student import error_message, error_text
 from roofcheck.sentences import describe_direction, sentence
 from roofcheck.showing.explanation import as_text, explain_answer
 from roofcheck.study import answers
 from roofcheck.tables.catalogue import find_question
-from roofcheck.tables.variants import find_variant, is_id_missing, judge_variant
-from roofkit._html import start_with_blank_line, subscript_times
+from roofcheck.tables.variants import AS_WRITTEN, describe_missing_id, find_variant, judge_variant
+from roofkit._html import subscript_times
+from roofkit._messages import Message
 from rooflab import palette
 
 # A message can quote a student's answer, whose length is unlimited.
@@ -33,13 +35,12 @@ LONGEST_ME = 80
 # the third, a guess is probably in another unit.
 CLOSE_FACTOR, NEAR_FACTOR, FAR_FACTOR = 1.05, 1.5, 500
 
-# The default of ``me``: the question's original values.
-AS_WRITTEN = "the figures as written"
 # Grading draws new cases for functions. To grade again with the same cases, set the seed.
 SEED = os.environ.get("ROOFKIT_SEED") or secrets.token_hex(8)
 
 _guesses: dict[str, GivenNumber] = {}
-_tries: dict[str, int] = {}
+# The hints shown so far, by question and student, from the first wrong answer on.
+_hints_shown: dict[tuple[str, str], list[str]] = {}
 _grades: dict[str, "Grade"] = {}
 
 # The states of an answer that counts; in other states, the student is asked again.
@@ -85,19 +86,6 @@ class Grade(float):
         return sentence(f"state.{self.verdict.state}"), message.strip()
 
 
-class RevealedAnswer:
-    """An answer shown with the student's guess."""
-
-    def __init__(self, message):
-        self.message = message
-
-    def __repr__(self):
-        return self.message
-
-    def _repr_html_(self):
-        return start_with_blank_line(f"<b>{subscript_times(html.escape(self.message))}</b>")
-
-
 def check(question_id, answer=..., me=AS_WRITTEN):
     """Judge an answer to a question, or to the variant for the student ``me``.
 
@@ -114,10 +102,12 @@ def check(question_id, answer=..., me=AS_WRITTEN):
     question, verdict = judge_answer(
         question_id, answer, me, SEED if graded == "autograde" else None
     )
+    if missing := describe_missing_id(question_id, me):
+        verdict = Verdict(0, missing, "missing")
     student = "" if me is AS_WRITTEN else str(me)[:LONGEST_ME]
     kept = "" if graded else answers.keep_answer(question_id, verdict, answer, me=student)
-    hint = _next_hint(question_id, question, verdict)
-    grade = Grade(verdict.with_sentence(hint).with_sentence(kept), question.points)
+    after = _hint_after((question_id, str(me)), question, verdict)
+    grade = Grade(verdict.with_sentence(after).with_sentence(kept), question.points)
     _grades[question_id] = grade
     return grade
 
@@ -129,13 +119,32 @@ def judge_answer(question_id, answer, me=AS_WRITTEN, seed=None):
     """
     question = find_question(question_id)
     if me is AS_WRITTEN and seed is not None:
-        return question, judge_without_output(question.judge_for_points, answer, seed)
+        return question, judge_in_time(question.judge_for_points, answer, seed)
     if me is AS_WRITTEN:
-        return question, judge_without_output(question.judge, answer)
-    if is_id_missing(me):
-        return question, Verdict(0, sentence("variant.nobody"), "missing")
+        return question, judge_in_time(question.judge, answer)
     question = find_variant(question_id, me)
-    return question, judge_without_output(judge_variant, question_id, question, answer)
+    return question, judge_in_time(judge_variant, question_id, question, answer)
+
+
+def hint(question_id, me=AS_WRITTEN):
+    """Return the next hint for a question, or for the variant for the student ``me``.
+
+    Hints skip the parts that the latest check found right. Raises ValueError only for an unknown
+    question.
+
+    >>> hint("l04.warmup-ridge")
+    Hint: you need the dense bf16 peak of the H100 SXM and the memory bandwidth of the H100 SXM.
+    """
+    question = find_question(question_id)
+    if missing := describe_missing_id(question_id, me):
+        return Message(missing)
+    if me is not AS_WRITTEN:
+        question = find_variant(question_id, me)
+    verdict = _grades[question_id].verdict if question_id in _grades else Verdict(0, "")
+    if verdict.credit == 1:
+        return Message(sentence("hint.right"))
+    new = _next_hint((question_id, str(me)), question, verdict.right)
+    return Message(new or sentence("hint.none"))
 
 
 def latest_grades():
@@ -152,7 +161,7 @@ def predict(question_id, guess=...):
     question = _find_number_question(question_id)
     if is_missing(guess):
         return Grade(Verdict(0, sentence("guess.first"), "missing"), 0)
-    return Grade(judge_without_output(_compare_guess, question_id, question, guess), 0)
+    return Grade(judge_in_time(_compare_guess, question_id, question, guess), 0)
 
 
 def reveal(question_id, value):
@@ -173,7 +182,7 @@ def reveal(question_id, value):
     answer = units.format_value(float(value), question.unit)
     guess = _guesses.get(question_id)
     if guess is None:
-        return RevealedAnswer(sentence("reveal.answer", answer=answer))
+        return Message(sentence("reveal.answer", answer=answer))
     text, slips = units.format_value(guess.value, question.unit), question.known_slips
     if _guess_factor(guess, question) >= CLOSE_FACTOR and slips.remark_if_right([guess]) is None:
         diagnosis = slips.diagnose([guess])
@@ -182,8 +191,8 @@ def reveal(question_id, value):
             words = {"guess": text, "message": diagnosis.message, "answer": answer}
             message = sentence("reveal.diagnosed", **words)
             if len(message) <= LONGEST_REVEAL:
-                return RevealedAnswer(message)
-    return RevealedAnswer(sentence("reveal.beside", guess=text, answer=answer))
+                return Message(message)
+    return Message(sentence("reveal.beside", guess=text, answer=answer))
 
 
 def _find_number_question(question_id):
@@ -202,6 +211,9 @@ def judge_without_output(judge, *arguments):
             verdict = judge(*arguments)
     except KeyboardInterrupt:
         raise
+    except time_limit.EndlessError:
+        why = sentence("unread.endless", seconds=time_limit.SECONDS)
+        verdict, caught = Verdict(0, why, slips=("endless",)), []
     except BaseException as error:
         verdict = Verdict(0, sentence("unread.raised", error=error_text(error)))
         caught = []
@@ -212,12 +224,29 @@ def judge_without_output(judge, *arguments):
     )
 
 
-def _next_hint(question_id, question, verdict):
-    """Count a wrong answer, and return the next hint, or ""."""
+def judge_in_time(judge, *arguments):
+    """Judge an answer with a time limit; calls of a student's function have their own."""
+    if not any(map(callable, arguments)):
+        arguments, judge = (judge, *arguments), time_limit.TimeLimit().call
+    return judge_without_output(judge, *arguments)
+
+
+def _hint_after(key, question, verdict):
+    """Return the hint after an answer: none after the first wrong one, and the last one again."""
     if verdict.state not in ("wrong", "partly") or "one digit" in verdict.slips:
         return ""
-    _tries[question_id] = tries = _tries.get(question_id, 0) + 1
-    return "" if tries == 1 else "".join(question.hints(verdict.right)[: tries - 1][-1:])
+    if key not in _hints_shown:
+        _hints_shown[key] = []
+        return ""
+    return _next_hint(key, question, verdict.right) or "".join(question.hints(verdict.right)[-1:])
+
+
+def _next_hint(key, question, right):
+    """Return the first hint that was not shown yet, or ""."""
+    shown = _hints_shown.setdefault(key, [])
+    new = [text for text in question.hints(right) if text not in shown][:1]
+    shown += new
+    return "".join(new)
 
 
 def _compare_guess(question_id, question, guess):

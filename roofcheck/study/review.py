@@ -9,7 +9,7 @@ from roofcheck.kinds import Question
 from roofcheck.sentences import sentence
 from roofcheck.showing import question_page
 from roofcheck.study import answers, typed_answers
-from roofcheck.study.check import COUNTING_STATES, Grade, judge_without_output
+from roofcheck.study.check import COUNTING_STATES, Grade, judge_in_time
 from roofcheck.tables.catalogue import load_questions
 
 # Days until a question returns: the next gap after a right answer, the first after a wrong one.
@@ -28,6 +28,7 @@ class Due:
     when: date
     reviews: int
     step: int
+    series: str = "review"
 
     @functools.cached_property
     def seed(self) -> str:
@@ -36,12 +37,10 @@ class Due:
         The numbers differ from the notebook's if the question can draw others.
         """
         original = load_questions()[self.question_id]
-        first, text = (
-            f"{self.question_id}, review {self.reviews}",
-            question_page.as_text(original, ""),
-        )
+        first = f"{self.question_id}, {self.series} {self.reviews}"
         if not original.has_new_figures:
             return first
+        text = question_page.as_text(original, "")
         for seed in (first, *(f"{first}, again {number}" for number in range(1, TRIES))):
             if question_page.as_text(original.with_new_figures(seed), "") != text:
                 return seed
@@ -167,7 +166,7 @@ def answer_due(due, answer):
     if isinstance(answer, str):
         verdict = typed_answers.judge_text(due.question_id, due.seed, question, answer)
     else:
-        verdict = judge_without_output(question.judge, answer)
+        verdict = judge_in_time(question.judge, answer)
     if verdict.state not in COUNTING_STATES:
         return Grade(verdict, 0)
     failed = answers.keep_answer(due.question_id, verdict, answer, due.reviews + 1)

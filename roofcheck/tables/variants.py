@@ -9,6 +9,7 @@ from string import Formatter
 
 import numpy as np
 
+from roofcheck.course import find_term
 from roofcheck.kinds import Number, Several, Verdict
 from roofcheck.reading.agreement import agrees, agrees_exactly, is_precise
 from roofcheck.reading.labels import order_by_labels
@@ -22,6 +23,8 @@ from roofkit._html import start_with_blank_line
 # Enough variants that two students rarely share one, but few enough that a wrong answer rarely
 # matches another variant by chance.
 FEWEST, MOST = 8, 20
+# The default of ``me``: the question's original values.
+AS_WRITTEN = "the figures as written"
 # Answers to variants differ by more than this, which exceeds every question's tolerance.
 APART_RTOL = 0.03
 
@@ -111,6 +114,16 @@ def has_variants(question_id):
         return bool(list_variants(question_id))
     except ValueError:
         return False
+
+
+def describe_missing_id(question_id, me):
+    """Return a sentence if a question asks for the student's id and has none, or ""."""
+    if is_id_missing(me):
+        return sentence("variant.nobody")
+    set_id, _, name = question_id.partition(".")
+    is_own = me is AS_WRITTEN and (name == "mine" or set_id in find_term().own_figures)
+    known = not is_own or not has_variants(question_id)
+    return "" if known else sentence("variant.no-me", question=question_id)
 
 
 def is_id_missing(me):

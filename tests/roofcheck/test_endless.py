@@ -15,7 +15,7 @@ import pytest
 import sympy
 from schedules import MATMUL
 
-from roofcheck import find_question
+from roofcheck import check, find_question
 from roofcheck.kinds import Formula, Function
 from roofcheck.running import time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
@@ -189,6 +189,29 @@ def test_a_schedule_that_loops_is_stopped_with_a_sentence(by):
     verdict = find_question(MATMUL).judge(lambda pad, *arrays: plain(pad))
     assert "your function was stopped after 0.05 seconds." in verdict.message
     assert len(verdict.message) <= 200
+
+
+# ---- objects
+
+
+def make_endless(*methods):
+    return type("Endless", (), dict.fromkeys(methods, lambda self, *rest: plain(self)))()
+
+
+@pytest.mark.parametrize(
+    ("name", "methods"),
+    [
+        ("ps1.ridge", ["__float__"]),
+        ("ps1.ridge", ["__index__", "__array__"]),
+        ("ps1.bound", ["__repr__"]),
+        ("ps1.order", ["__iter__"]),
+        ("ps2.int8", ["__iter__", "__repr__"]),
+    ],
+)
+def test_an_object_that_loops_is_stopped_with_a_sentence(name, methods, by):
+    grade = check(name, make_endless(*methods))
+    assert "Reading your answer was stopped after 0.05 seconds." in str(grade), grade
+    assert grade == 0
 
 
 # ---- the limit itself

@@ -29,7 +29,7 @@ def test_a_number_is_derived_by_its_steps_in_the_unit_it_is_asked_in():
         "the bytes = 10⁹ · 2 = 2 GB  (each weight crosses once)",
         "the time = 2 GB / 1.638 TB/s = 1.22 ms",
     ]
-    assert fetch.hints()[1] == "Hint: The bytes: each weight crosses once."
+    assert fetch.hints()[1] == "Hint: find the bytes (each weight crosses once)."
 
 
 def test_slips_come_from_the_steps_and_their_words_from_the_table():

@@ -14,7 +14,7 @@ import sympy
 from cases import cases
 
 import roofkit as rk
-from roofcheck import check, find_question, predict, reveal
+from roofcheck import check, find_question, hint, predict, reveal
 from roofcheck.kinds import Function
 from roofcheck.reading.numbers import GivenNumber
 from roofcheck.study import check as check_module
@@ -28,7 +28,7 @@ ANSWERS = tomllib.loads(Path(__file__).with_name("answers.toml").read_text(encod
 @pytest.fixture(autouse=True)
 def _new_student():
     """Nobody has tried or guessed anything yet."""
-    check_module._tries.clear()
+    check_module._hints_shown.clear()
     check_module._guesses.clear()
 
 
@@ -43,7 +43,7 @@ def test_a_right_number_gets_the_points_and_is_shown_as_a_plain_float(answer):
 def test_an_answer_earns_its_share_and_is_told_why_and_never_the_solution(
     name, answer, credit, says
 ):
-    check_module._tries.clear()
+    check_module._hints_shown.clear()
     grade = check(name, answer)
     assert grade.verdict.credit == credit
     assert says in str(grade)
@@ -187,10 +187,28 @@ def test_hints_come_in_steps_for_wrong_answers_the_same_or_not(answers):
     first, second, third = (str(check("ps1.ridge", answer)) for answer in answers)
     assert "Hint" not in first
     assert "Hint: you need the dense bf16 peak of the RTX A6000 and" in second
-    assert "Hint: the ridge is the dense peak over the bandwidth" in third
+    assert "the ridge is the dense peak over the bandwidth" in third
     assert "Hint" in str(check("ps1.ridge", 2 * RIDGE))
     assert "Hint" not in str(check("ps1.ridge", RIDGE))
     assert "Hint" not in str(check("ps1.ridge", ...))
+
+
+def test_hints_are_counted_for_each_student_and_come_on_demand():
+    for me in ("ada", "bob"):
+        assert "Hint" not in str(check("ps1.time", 1e9, me))
+    assert "Hint: you need" in str(check("ps1.time", 1e9, "ada"))
+    shown = [repr(hint("ps1.time", "ada")) for _ in range(5)]
+    assert shown[:2] == [
+        "Hint: find T_math (the FLOPs over the peak).",
+        "Hint: find T_comms (the bytes over the bandwidth).",
+    ]
+    assert shown[-1] == "There are no more hints for this question."
+    # No hint is about the parts that are right.
+    check("ps2.int8", find_question("ps2.int8").reference() | {"T_upper": 1})
+    assert repr(hint("ps2.int8")) == "Hint: find T_upper (without overlap, the times add up)."
+    assert repr(hint("ps2.int8")) == "There are no more hints for this question."
+    check("ps1.ridge", RIDGE)
+    assert "is right, so there is no hint" in repr(hint("ps1.ridge"))
 
 
 def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
@@ -271,7 +289,7 @@ def test_what_is_right_at_home_alone_counts_nothing(monkeypatch):
 
 def test_no_message_quotes_arguments_that_were_drawn_for_grading(monkeypatch):
     at_home = check("ps1.attainable", lambda i, p, b: i * b)
-    check_module._tries.clear()
+    check_module._hints_shown.clear()
     monkeypatch.setenv("NBGRADER_EXECUTION", "autograde")
     graded = check("ps1.attainable", lambda i, p, b: i * b)
     assert (str(graded), float(graded)) == (str(at_home), float(at_home))

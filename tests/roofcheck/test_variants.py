@@ -1,6 +1,7 @@
 """Each student's own figures, and what is said of a neighbour's."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from cases import cases
@@ -56,6 +57,22 @@ def test_without_an_id_there_is_no_answer_yet(me):
     assert "me = ..." in repr(ask(NAME, me))
     with pytest.raises(AttributeError, match=r"me = \.\.\."):
         print(ask(NAME, me).flops)
+
+
+def test_without_me_the_printed_numbers_are_judged_only_where_no_id_is_asked_for(
+    monkeypatch, tmp_path
+):
+    mine = check("ps1.mine", find_question("ps1.mine").reference())
+    assert (mine, mine.verdict.state) == (0, "missing")
+    assert 'check("ps1.mine", ..., me)' in str(mine)
+    assert check(NAME, find_question(NAME).reference()) == 2
+    (tmp_path / "course/en").mkdir(parents=True)
+    index = Path("course/en/index.json").read_text(encoding="utf-8")
+    (tmp_path / "course/en/index.json").write_text(index, encoding="utf-8")
+    (tmp_path / "course/term.toml").write_text('own_figures = ["ps1"]')
+    monkeypatch.setenv("ROOFLINE_COURSE", str(tmp_path))
+    assert check(NAME, find_question(NAME).reference()).verdict.state == "missing"
+    assert check("ps1.bound", find_question("ps1.bound").reference()) == 2
 
 
 def test_a_question_with_few_draws_has_no_variants():

@@ -56,7 +56,7 @@ def test_a_release_holds_no_right_answer(release):
 def test_no_message_on_a_wrong_answer_holds_the_right_one(release, monkeypatch):
     name, _ = release
     for _, question, _ in checks(notebook(ROOT, "exercises", name).cells):
-        monkeypatch.setattr(check_module, "_tries", {})
+        monkeypatch.setattr(check_module, "_hints_shown", {})
         for answer in (1.234567, 7.7e9, [1.234567] * 9, "A", ["B", "A"], lambda *case: 0.123):
             shown = plain(check(question, answer)._repr_html_())
             assert not within(shown, right_answers(find_question(question))), question

@@ -128,7 +128,7 @@ def handed_in(course, name):
 
 def judged_at_home(question, answer, who, monkeypatch):
     """The Grade of a first try in the student's own kernel."""
-    monkeypatch.setattr(check_module, "_tries", {})
+    monkeypatch.setattr(check_module, "_hints_shown", {})
     me = [who] if question.endswith(".mine") else []
     return check(question, answer, *me)
 
