@@ -180,7 +180,6 @@ def find_course(start: Path | None = None) -> Course | None:
 
 def find_term() -> Term:
     """Return the settings of this folder's course, or the defaults if they can't be read."""
-    # Students can't fix an error in term.toml, so it is ignored here.
     with contextlib.suppress(ValueError, OSError):
         if course := find_course():
             return course.term

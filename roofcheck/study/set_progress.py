@@ -23,30 +23,44 @@ def progress(name, due=None):
     >>> repr(progress("ps1")).partition("so far, ")[2].partition(".")[0]
     'not counting questions graded by hand'
     """
-    left, numbers, grades = _format_time_left(name, due), _number_questions(name), latest_grades()
-    points = {key: question.points for key, question in questions_of_set(name).items()}
-    states = [grades[key].verdict.state if key in grades else "missing" for key in numbers]
+    left, grades = _format_time_left(name, due), latest_grades()
+    message = f"{format_progress(name, grades)} {left}".strip()
+    if os.environ.get("NBGRADER_EXECUTION"):
+        return Message(message)
+    head = [sentence(f"progress.{key}") for key in ("question", "tries", "latest", "points")]
+    rows, tries, questions = [], _count_saved_tries(), questions_of_set(name)
+    for key, number in _number_questions(name).items():
+        state = _find_state(key, grades)
+        latest = "–" if state == "missing" else sentence(f"answers.{state}")
+        points = {"earned": grades.get(key, 0.0), "points": questions[key].points}
+        count = max(tries[key], state != "missing")
+        rows.append([number, f"{count}", latest, sentence("progress.earned", **points)])
+    return Message(message, head, rows)
+
+
+def format_progress(name, grades):
+    """Format the line for Grades by question id; Grades of other sets are ignored."""
+    numbers = _number_questions(name)
+    states = {number: _find_state(key, grades) for key, number in numbers.items()}
+    missed = [number for number, state in states.items() if state in ("partly", "wrong")]
+    unanswered = [number for number, state in states.items() if state == "missing"]
     line = sentence(
         "progress.line",
-        answered=sum(state in COUNTING_STATES for state in states),
-        questions=len(numbers),
-        right=states.count("right"),
+        answered=len(states) - len(unanswered),
+        questions=len(states),
+        right=len(states) - len(unanswered) - len(missed),
         earned=sum(grades.get(key, 0.0) for key in numbers),
-        points=sum(points.values()),
+        points=sum(question.points for question in questions_of_set(name).values()),
     )
-    said, head, rows = [], [], []
-    for key, among in (("open", ("missing", "asked")), ("missed", ("partly", "wrong"))):
-        here = [n for n, state in zip(numbers.values(), states, strict=True) if state in among]
-        said += [sentence(f"progress.{key}", questions=join_items(here))] if here else []
-    if not os.environ.get("NBGRADER_EXECUTION"):
-        head = [sentence(f"progress.{key}") for key in ("question", "tries", "latest", "points")]
-        tries = _count_saved_tries()
-        for (key, number), state in zip(numbers.items(), states, strict=True):
-            counts = state in COUNTING_STATES
-            latest = sentence(f"answers.{state}") if counts else "–"
-            earned = sentence("progress.earned", earned=grades.get(key, 0.0), points=points[key])
-            rows.append([number, f"{max(tries[key], counts)}", latest, earned])
-    return Message(" ".join(filter(None, [line, *said, left])), head, rows)
+    lists = {"progress.open": unanswered, "progress.missed": missed}
+    said = [sentence(key, questions=join_items(here)) for key, here in lists.items() if here]
+    return " ".join([line, *said])
+
+
+def _find_state(question_id, grades):
+    """Return the state of a question's Grade, or "missing" if it has none that counts."""
+    state = grades[question_id].verdict.state if question_id in grades else "missing"
+    return state if state in COUNTING_STATES else "missing"
 
 
 def _count_saved_tries():
@@ -57,12 +71,11 @@ def _count_saved_tries():
 
 def _number_questions(name):
     """Return the number of each question by id; outside a course, its id instead."""
-    known = questions_of_set(name)
+    known, numbers = questions_of_set(name), {}
     with contextlib.suppress(ValueError, OSError):
         if its_course := find_course():
             numbers = {each.id: f"{each.number}" for each in its_course.set(name).questions}
-            return {key: numbers[key] for key in numbers if key in known}
-    return {key: key for key in known}
+    return {key: numbers.get(key, key) for key in sorted(known, key=[*numbers, *known].index)}
 
 
 def _format_time_left(name, due):

