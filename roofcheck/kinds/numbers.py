@@ -167,12 +167,6 @@ class Number(Question):
             problems += [f"the slip {name!r} is the first whole number" for name in wholes]
         return problems
 
-    def find_unused_words(self) -> list[str]:
-        """Return the names in ``words`` that match no slip, which is a mistake in the table."""
-        slips = [*self.known_slips.steps, *self.known_slips.single_changes]
-        known = {slip.names[0] for slip in slips}
-        return [name for name in self.words if name not in known]
-
     def with_inputs(self, inputs):
         """Return the question with other inputs, without the texts about its original values."""
         general_slips = [slip for slip in self.slips if not slip.here]

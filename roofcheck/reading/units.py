@@ -87,11 +87,8 @@ def append_unit(number, unit):
     """
     if number == "1" and unit in SINGULAR_SENTENCES:
         return sentence(SINGULAR_SENTENCES[unit])
-    return (
-        sentence(AMOUNT_SENTENCES[unit], number=number)
-        if unit in AMOUNT_SENTENCES
-        else f"{number} {unit}".strip()
-    )
+    key = AMOUNT_SENTENCES.get(unit)
+    return sentence(key, number=number) if key else f"{number} {unit}".strip()
 
 
 def format_power(value):

@@ -311,10 +311,9 @@ class NetworkCase(Case):
         return self.sentence("sizes", chip=self.group.chip.name, **size)
 
     def make_machine(self, record=None):
-        size = self.group.n
-        return (
-            Fabric(self.group, size) if record is None else RecordingFabric(self.group, record),
-        )
+        if record is None:
+            return (Fabric(self.group, self.group.n),)
+        return (RecordingFabric(self.group, record),)
 
     def operations(self, machine):
         [fabric] = machine
@@ -391,6 +390,5 @@ def _is_proportional(output, right):
     """Return whether each row is a positive multiple of the right row."""
     factors = (output * right).sum(axis=-1, keepdims=True) / (right**2).sum(axis=-1, keepdims=True)
     rest = np.linalg.norm(output - factors * right, axis=-1)
-    return bool(
-        (factors > 0).all() and (rest <= PROPORTIONAL_RTOL * np.linalg.norm(output, axis=-1)).all()
-    )
+    near = rest <= PROPORTIONAL_RTOL * np.linalg.norm(output, axis=-1)
+    return bool((factors > 0).all() and near.all())

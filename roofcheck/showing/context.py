@@ -41,9 +41,8 @@ def as_html(question: Question) -> str:
 
 def as_markdown(question: Question) -> str:
     """Return the question's own Markdown, and a table of the chip specs needed to answer it."""
-    return "\n\n".join(
-        filter(None, (question.context_text(), _figures_table(find_chips_to_look_up(question))))
-    )
+    table = _figures_table(find_chips_to_look_up(question))
+    return "\n\n".join(filter(None, (question.context_text(), table)))
 
 
 def find_chips_to_look_up(question: Question) -> list[str]:
@@ -93,10 +92,9 @@ def _figures_table(names):
         for dtype in PEAKS
         if dtype != "fp16" or not all("bf16" in chip.peaks for chip in chips)
     ]
-    rows.append(
-        (sentence("figures.bandwidth"), [_format_quantity(chip.bandwidth, "B/s") for chip in chips])
-    )
-    rows.append((sentence("figures.links"), [_format_links(chip.interconnect) for chip in chips]))
+    bandwidths = [_format_quantity(chip.bandwidth, "B/s") for chip in chips]
+    links = [_format_links(chip.interconnect) for chip in chips]
+    rows += [(sentence("figures.bandwidth"), bandwidths), (sentence("figures.links"), links)]
     rows = [(label, figures) for label, figures in rows if any(figures)]
     return _markdown_table([("", names), *rows])
 

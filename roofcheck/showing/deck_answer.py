@@ -43,19 +43,15 @@ def deck_answer(question):
     match question:
         case Number():
             singles = question.known_slips.singles
-            usual = [slip for slip in singles if question.usual in slip.names]
-            usual = _find_usual_slip(
-                usual or question.known_slips.steps or question.known_slips.single_changes
-            )
+            named = [slip for slip in singles if question.usual in slip.names]
+            steps = named or question.known_slips.steps or question.known_slips.single_changes
+            usual = _find_usual_slip(steps)
             slip = _show_slip(question, usual.column[0]) if usual else ()
-            return DeckAnswer(
-                format_value(question.reference(), question.unit), question.praise, *slip
-            )
+            answer = format_value(question.reference(), question.unit)
+            return DeckAnswer(answer, question.praise, *slip)
         case Several():
             parts = {name: deck_answer(part) for name, part in question.parts.items()}
-            slips = (
-                (f"{name}: {part.slip}", part.says) for name, part in parts.items() if part.says
-            )
+            slips = ((f"{name}: {p.slip}", p.says) for name, p in parts.items() if p.says)
             values = "; ".join(f"{name}: {part.answer}" for name, part in parts.items())
             return DeckAnswer(values, question.praise, *next(slips, ()))
         case Choice():
@@ -67,10 +63,8 @@ def deck_answer(question):
         case Formula():
             own = [slip for slips in question.slips.values() for slip in slips if slip.credit < 1]
             slip = (_format_latex(question, own[0].formula), own[0].says) if own else ()
-            right = ", ".join(
-                _format_latex(question, formula) for formula in question.results.values()
-            )
-            return DeckAnswer(right, question.praise, *slip)
+            right = [_format_latex(question, formula) for formula in question.results.values()]
+            return DeckAnswer(", ".join(right), question.praise, *slip)
         case Function() | Puzzle():
             return DeckAnswer(question.how, question.praise)
     raise ValueError(f"{type(question).__name__} has no answer for a slide")

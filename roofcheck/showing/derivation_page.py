@@ -56,11 +56,6 @@ def as_markdown(lines: Iterable[Line]) -> str:
     )
 
 
-def as_html(lines: Iterable[Line], is_open: bool = False) -> str:
-    """Format a derivation as HTML, folded unless ``is_open``; "" if there are no steps."""
-    return fold_html(sentence("derivation.title"), as_html_list(lines), is_open)
-
-
 def fold_html(title: str, body: str, is_open: bool = False) -> str:
     """Put HTML below a title, folded unless ``is_open``; "" if there is no body."""
     if not body:
@@ -92,26 +87,18 @@ def _group_by_part(lines):
         steps = list(steps)
         called = re.search(rf"(?i)(?<!\w){re.escape(part)}(?!\w)", steps[0].what)
         headed = headed or (bool(part) and not (called and len(steps) == 1))
-        heading = (
-            sentence("derivation.part", part=capitalise(part))
-            if part
-            else sentence("derivation.shared")
-        )
-        yield heading if headed else "", steps
+        key = "derivation.part" if part else "derivation.shared"
+        yield sentence(key, part=capitalise(part)) if headed else "", steps
 
 
 def _format_step(line):
     *arithmetic, value = (text_as_html(f"= {side}") for side in line.sides)
     weight = "; font-weight: bold" if line.is_answer else ""
     sides = [*arithmetic, f'<span style="display: inline-block{weight}">{value}</span>']
-    why = (
-        f'<div style="{WHY_STYLE}">{text_as_html(_capitalise_opening(line.why))}</div>'
-        if line.why
-        else ""
-    )
+    what, why = (text_as_html(_capitalise_opening(text)) for text in (line.what, line.why))
+    why = why and f'<div style="{WHY_STYLE}">{why}</div>'
     return (
-        f'<dt style="{STEP_STYLE}">{text_as_html(_capitalise_opening(line.what))}</dt>'
-        f'<dd style="{STEP_STYLE}">{" ".join(sides)}{why}</dd>'
+        f'<dt style="{STEP_STYLE}">{what}</dt><dd style="{STEP_STYLE}">{" ".join(sides)}{why}</dd>'
     )
 
 

@@ -1,6 +1,5 @@
 """Show a question as review asks it: its text, its context, and the format of an answer."""
 
-import html
 import random
 import re
 
@@ -8,7 +7,8 @@ from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Qu
 from roofcheck.reading import units
 from roofcheck.sentences import Sentence, join_items, sentence
 from roofcheck.showing import context
-from roofkit._html import start_with_blank_line, subscript_times
+from roofcheck.showing.derivation_page import text_as_html
+from roofkit._html import start_with_blank_line
 
 SIGNATURE = re.compile(r"([A-Za-z_]\w*)\([^()]*\)")
 # Example numbers for each unit, and the same numbers in another unit.
@@ -37,7 +37,7 @@ def as_text(question: Question, seed: str) -> str:
 
 def as_html(question: Question, seed: str) -> str:
     """Format a question for a notebook or a page."""
-    text, answer_format = map(_text_as_html, (question.text(), describe_answer(question, seed)))
+    text, answer_format = map(text_as_html, (question.text(), describe_answer(question, seed)))
     return start_with_blank_line(f"<p>{text}</p>{context.as_html(question)}<p>{answer_format}</p>")
 
 
@@ -54,21 +54,13 @@ def describe_answer(question: Question, seed: str) -> str:
         case Formula():
             first, *_, last = (*question.arguments, *question.arguments)
             example = f"({first} + 7)/(3{last})"
-            return sentence(
-                "format.formula", symbols=join_items(question.arguments), example=example
-            )
+            symbols = join_items(question.arguments)
+            return sentence("format.formula", symbols=symbols, example=example)
         case Several():
             parts = [_name_part(name, part.unit) for name, part in question.parts.items()]
-            examples = [
-                _choose_example(part, number)[0]
-                for number, part in enumerate(question.parts.values())
-            ]
-            return sentence(
-                "format.several",
-                count=len(parts),
-                parts="; ".join(parts),
-                example=join_items(examples, "comma"),
-            )
+            examples = [_choose_example(p, n)[0] for n, p in enumerate(question.parts.values())]
+            words = {"parts": "; ".join(parts), "example": join_items(examples, "comma")}
+            return sentence("format.several", count=len(parts), **words)
         case Number():
             number, other = _choose_example(question)
             wanted = _name_wanted(question.unit)
@@ -118,7 +110,3 @@ def _choose_example(part, number=0):
         for pair in rotated
         if not 1 / EXAMPLE_DISTANCE < float(pair[0]) / right < EXAMPLE_DISTANCE
     )
-
-
-def _text_as_html(text):
-    return subscript_times(html.escape(text))

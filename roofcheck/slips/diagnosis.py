@@ -97,13 +97,10 @@ def _diagnosis_message(fitting, right, figures):
         return f"{_first_clause(sentences[0])}."
     ways = _join_ways(openings)
     places = "; ".join(dict.fromkeys(str(slip.where) for slip in fitting if slip.where))
-    for message in (
-        sentence("slip.either", ways=ways),
-        sentence("slip.places", places=places) if places else "",
-    ):
-        if message and len(message) <= LONGEST_MESSAGE:
-            return message
-    return sentence("slip.many")
+    messages = [sentence("slip.either", ways=ways)]
+    messages += [sentence("slip.places", places=places)] if places else []
+    short = (message for message in messages if len(message) <= LONGEST_MESSAGE)
+    return next(short, sentence("slip.many"))
 
 
 def _shorten(says):

@@ -212,9 +212,8 @@ def _make_input(name, given) -> Input:
         made = make(value, given.pop("of", "a number"))
     else:
         made = make(*() if kind == "fma" else (value,), **given)
-    return _edit_mistaken_values(
-        replace(made, source_of_two=two or made.source_of_two), instead, without
-    )
+    made = replace(made, source_of_two=two or made.source_of_two)
+    return _edit_mistaken_values(made, instead, without)
 
 
 def _edit_mistaken_values(made, instead, without):
@@ -239,10 +238,8 @@ def _edit_mistaken_values(made, instead, without):
         fresh = again(rng, chips)
         known = [each.name for each in fresh.mistaken_for]
         kept = {n: told for n, told in own.items() if not isinstance(told, str) or n in known}
-        return replace(
-            _edit_mistaken_values(fresh, kept, [name for name in without if name in known]),
-            source_of_two=made.source_of_two,
-        )
+        fresh = _edit_mistaken_values(fresh, kept, [name for name in without if name in known])
+        return replace(fresh, source_of_two=made.source_of_two)
 
     return replace(made, mistaken_for=tuple(known.values()), redraw=drawn)
 
@@ -272,9 +269,8 @@ def _make_slips(written, derivation: Derivation, known) -> tuple[list[Slip], dic
             words[name] = told
             continue
         expression, says, *flags = told
-        own.append(
-            Slip(name, _make_slip_formula(expression, derivation, known), says, **(dict(*flags)))
-        )
+        formula = _make_slip_formula(expression, derivation, known)
+        own.append(Slip(name, formula, says, **(dict(*flags))))
     return own, words
 
 
@@ -520,11 +516,8 @@ def _make_order_item(name, of, each, inputs, steps, slips):
         for label, given in each.items()
     }
     said = {key: told for key, told in of.items() if key in SAID}
-    figures = {
-        key: told if isinstance(told, str | list) else f"{told}"
-        for key, told in of.items()
-        if key not in SAID
-    }
+    rest = ((key, told) for key, told in of.items() if key not in SAID)
+    figures = {key: told if isinstance(told, str | list) else f"{told}" for key, told in rest}
     known = (*inputs, *own, "item")
     made = _make_steps(figures | steps, known)
     if not made:
@@ -544,9 +537,8 @@ def _ordered_by_steps(items, inputs, shows):
     def again(rng):
         chips = choose_other_chips(every, rng)
         fresh = redraw_inputs(inputs, rng, chips)
-        return _ordered_by_steps(
-            [item.with_new_figures(rng, chips) for item in items], fresh, shows
-        )
+        drawn = [item.with_new_figures(rng, chips) for item in items]
+        return _ordered_by_steps(drawn, fresh, shows)
 
     def key(name, slip=None):
         return named[name].value(inputs, slip)
