@@ -1,16 +1,19 @@
 """Ask missed questions again, with new numbers and at growing intervals."""
 
 import functools
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from roofcheck.kinds import Question
+from roofcheck.reading.numbers import is_missing
 from roofcheck.sentences import sentence
 from roofcheck.showing import question_page
 from roofcheck.study import answers, typed_answers
 from roofcheck.study.check import COUNTING_STATES, Grade, judge_in_time
-from roofcheck.tables.catalogue import load_questions
+from roofcheck.tables.catalogue import find_question, load_questions
+from roofkit._messages import Message
 
 # Days until a question returns: the next gap after a right answer, the first after a wrong one.
 GAPS = (1, 3, 7, 21, 60)
@@ -18,6 +21,8 @@ GAPS = (1, 3, 7, 21, 60)
 MOST_A_DAY = 10
 # The maximum number of draws to get numbers that differ from the notebook's.
 TRIES = 10
+# The number of draws that each question has been practised with.
+_practised: Counter[str] = Counter()
 
 
 @dataclass(frozen=True)
@@ -152,7 +157,7 @@ def review(answer=...):
     questions = due_now()
     if not questions:
         return NothingDue(schedule())
-    if answer is ... or answer is None:
+    if is_missing(answer):
         return questions[0]
     return answer_due(questions[0], answer)
 
@@ -162,25 +167,39 @@ def answer_due(due, answer):
 
     If the answer is not right, the Grade shows the derivation with these numbers.
     """
-    question = due.question
-    if isinstance(answer, str):
-        verdict = typed_answers.judge_text(due.question_id, due.seed, question, answer)
-    else:
-        verdict = judge_in_time(question.judge, answer)
+    verdict = _judge(due, answer)
     if verdict.state not in COUNTING_STATES:
         return Grade(verdict, 0)
     failed = answers.keep_answer(due.question_id, verdict, answer, due.reviews + 1)
-    after = [entry for entry in schedule() if entry.question_id == due.question_id]
-    verdict = verdict.with_sentence(
-        failed or _describe_next_review(due.question_id, verdict, after)
-    )
-    return Grade(verdict, 0, question if verdict.credit < 1 else None)
+    verdict = verdict.with_sentence(failed or _describe_next_review(due.question_id, verdict))
+    return Grade(verdict, 0, due.question if verdict.credit < 1 else None)
 
 
-def _describe_next_review(question_id, verdict, after):
-    if not after:
+def _judge(due, answer):
+    if isinstance(answer, str):
+        return typed_answers.judge_text(due.question_id, due.seed, due.question, answer)
+    return judge_in_time(due.question.judge, answer)
+
+
+def _describe_next_review(question_id, verdict):
+    day = next((due.when for due in schedule() if due.question_id == question_id), None)
+    if day is None:
         return sentence("review.done")
-    day = after[0].when
     if verdict.credit < 1 and question_id.startswith("l"):
         return sentence("review.lecture", number=int(question_id[1:3]), day=day)
     return sentence("review.again", day=day)
+
+
+def practise(question_id, answer=...):
+    """Return a question with new numbers or, given an answer to it, its Grade, which doesn't count.
+
+    Each call without an answer draws other numbers. Raises ValueError only for an unknown question.
+
+    >>> practise("ps1.ridge", practise("ps1.ridge").question.reference()).verdict.state
+    'right'
+    """
+    if not find_question(question_id).has_new_figures:
+        return Message(sentence("review.same"))
+    _practised[question_id] += is_missing(answer) or not _practised[question_id]
+    due = Due(question_id, date.today(), _practised[question_id], 0, "practice")
+    return due if is_missing(answer) else Grade(_judge(due, answer), 0)

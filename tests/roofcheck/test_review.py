@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from roofcheck import check, progress, review
+from roofcheck import check, practise, progress, review
 from roofcheck.commands import build_command
-from roofcheck.kinds import Choice, Number, Order
+from roofcheck.kinds import Number, Verdict
 from roofcheck.study import answers
 from roofcheck.study import check as check_module
 from roofcheck.study.review import GAPS, answer_due, answer_text, due_now, next_due, schedule
@@ -43,13 +43,7 @@ def days_pass(file, days):
 def missed(file, *names, days=1):
     """Some questions, answered wrong so many days ago."""
     for name in names:
-        match load_questions()[name]:
-            case Choice(why_not=options) as question:
-                check(name, next(each for each in options if each != question.reference()))
-            case Order() as question:
-                check(name, question.reference()[::-1])
-            case _:
-                check(name, -1)
+        answers.keep_answer(name, Verdict(0, "Wrong."), -1)
     days_pass(file, days)
 
 
@@ -225,6 +219,16 @@ def test_who_leaves_has_not_answered(file, text):
     assert (code, lines(file), due_now()) == (0, before, due)
 
 
+def test_practice_has_other_numbers_and_counts_nowhere(file):
+    before, asked = repr(progress("ps1")), [practise("ps1.time") for _ in range(3)]
+    assert len({repr(each) for each in asked}) == 3
+    right = asked[-1].question.reference()
+    states = [practise("ps1.time", n).verdict.state for n in (right, f"{right:.4g}", 1 / right)]
+    assert states == ["right", "right", "wrong"]
+    assert (repr(progress("ps1")), file.exists(), schedule()) == (before, False, [])
+    assert repr(practise("ps1.chain")) == "This question has no other numbers to practise with."
+
+
 def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
     names = [name for name, question in load_questions().items() if isinstance(question, Number)][
         :13
@@ -309,7 +313,6 @@ def test_progress_counts_what_was_checked():
     assert "1 right; 2 of " in line
     assert "Not answered: 3, 4, 5, 6, 7 and 8. Not fully right yet: 2." in line
     assert line.splitlines()[3].split() == ["2", "1", "not", "right", "0", "of", "2"]
-    assert "<td" in progress("ps1")._repr_html_()
 
 
 def test_progress_says_what_time_is_left(monkeypatch):

@@ -197,18 +197,14 @@ def test_hints_are_counted_for_each_student_and_come_on_demand():
     for me in ("ada", "bob"):
         assert "Hint" not in str(check("ps1.time", 1e9, me))
     assert "Hint: you need" in str(check("ps1.time", 1e9, "ada"))
-    shown = [repr(hint("ps1.time", "ada")) for _ in range(5)]
-    assert shown[:2] == [
-        "Hint: find T_math (the FLOPs over the peak).",
-        "Hint: find T_comms (the bytes over the bandwidth).",
-    ]
-    assert shown[-1] == "There are no more hints for this question."
+    assert repr(hint("ps1.time", "ada")) == "Hint: find T_math (the FLOPs over the peak)."
+    assert "Hint: find T_comms (" in str(check("ps1.time", 1e9, "ada"))
     # No hint is about the parts that are right.
     check("ps2.int8", find_question("ps2.int8").reference() | {"T_upper": 1})
     assert repr(hint("ps2.int8")) == "Hint: find T_upper (without overlap, the times add up)."
     assert repr(hint("ps2.int8")) == "There are no more hints for this question."
-    check("ps1.ridge", RIDGE)
-    assert "is right, so there is no hint" in repr(hint("ps1.ridge"))
+    check("ps2.int8", find_question("ps2.int8").reference())
+    assert "is right, so there is no hint" in repr(hint("ps2.int8"))
 
 
 def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
