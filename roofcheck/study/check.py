@@ -1,7 +1,7 @@
 """The functions that notebooks call: check an answer, record a guess, reveal the answer.
 
-Nothing here prints a solution, raises because of a student's answer, or writes to stderr, which
-nbgrader would count as a failure. The kernel remembers answers and guesses for later hints.
+No check prints a right answer, except for one call of a wrong function. None raises because of an
+answer, or writes to stderr, which nbgrader would count as a failure.
 """
 
 import contextlib
