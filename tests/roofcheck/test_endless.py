@@ -182,16 +182,13 @@ def test_a_huge_formula_is_told_shortly(formula):
     assert len(verdict.message) <= 200
 
 
-# ---- puzzles
+# ---- puzzles and objects
 
 
 def test_a_schedule_that_loops_is_stopped_with_a_sentence(by):
     verdict = find_question(MATMUL).judge(lambda pad, *arrays: plain(pad))
     assert "your function was stopped after 0.05 seconds." in verdict.message
     assert len(verdict.message) <= 200
-
-
-# ---- objects
 
 
 ENDLESS = {"ps1.ridge": "float", "ps1.time": "index", "ps1.bound": "repr", "ps1.order": "iter"}

@@ -193,13 +193,12 @@ def test_hints_come_in_steps_for_wrong_answers_the_same_or_not(answers):
     assert "Hint" not in str(check("ps1.ridge", ...))
 
 
-def test_hints_are_counted_for_each_student_and_come_on_demand():
+def test_hints_are_counted_for_each_student_come_on_demand_and_skip_what_is_right():
     for me in ("ada", "bob"):
         assert "Hint" not in str(check("ps1.time", 1e9, me))
     assert "Hint: you need" in str(check("ps1.time", 1e9, "ada"))
     assert repr(hint("ps1.time", "ada")) == "Hint: find T_math (the FLOPs over the peak)."
     assert "Hint: find T_comms (" in str(check("ps1.time", 1e9, "ada"))
-    # No hint is about the parts that are right.
     check("ps2.int8", find_question("ps2.int8").reference() | {"T_upper": 1})
     assert repr(hint("ps2.int8")) == "Hint: find T_upper (without overlap, the times add up)."
     assert repr(hint("ps2.int8")) == "There are no more hints for this question."
