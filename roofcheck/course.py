@@ -187,10 +187,5 @@ def find_term() -> Term:
 
 
 def _read_set_question(record):
-    lesson = record.get("lesson")
-    return SetQuestion(
-        **record | {
-            "lesson": Lesson(**lesson) if lesson else None,
-            "lecture": record.get("lecture", ""),
-        }
-    )  # fmt: skip
+    lesson = Lesson(**record["lesson"]) if record.get("lesson") else None
+    return SetQuestion(**{"lecture": ""} | record | {"lesson": lesson})

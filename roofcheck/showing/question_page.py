@@ -1,5 +1,6 @@
 """Show a question as review asks it: its text, its context, and the format of an answer."""
 
+import html
 import random
 import re
 
@@ -7,8 +8,7 @@ from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Qu
 from roofcheck.reading import units
 from roofcheck.sentences import Sentence, join_items, sentence
 from roofcheck.showing import context
-from roofcheck.showing.derivation_page import text_as_html
-from roofkit._html import start_with_blank_line
+from roofkit._html import start_with_blank_line, subscript_times
 
 SIGNATURE = re.compile(r"([A-Za-z_]\w*)\([^()]*\)")
 # Example numbers for each unit, and the same numbers in another unit.
@@ -37,7 +37,8 @@ def as_text(question: Question, seed: str) -> str:
 
 def as_html(question: Question, seed: str) -> str:
     """Format a question for a notebook or a page."""
-    text, answer_format = map(text_as_html, (question.text(), describe_answer(question, seed)))
+    parts = (question.text(), describe_answer(question, seed))
+    text, answer_format = (subscript_times(html.escape(part)) for part in parts)
     return start_with_blank_line(f"<p>{text}</p>{context.as_html(question)}<p>{answer_format}</p>")
 
 

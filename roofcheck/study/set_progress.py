@@ -33,7 +33,7 @@ def progress(name, due=None):
         state = _find_state(key, grades)
         latest = "–" if state == "missing" else sentence(f"answers.{state}")
         points = {"earned": grades.get(key, 0.0), "points": questions[key].points}
-        count = max(tries[key], state != "missing")
+        count = max(tries[key], int(state != "missing"))
         rows.append([number, f"{count}", latest, sentence("progress.earned", **points)])
     return Message(message, head, rows)
 
