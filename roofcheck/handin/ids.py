@@ -1,7 +1,8 @@
 """Student ids: the allowed characters, and a file that stores a class's ids as hashes.
 
 In the file, the first line that is not a comment is the salt; every other line is the hash of an
-id. Anyone who knows an id can look it up. Anyone who has only the file has to guess.
+id. Anyone who knows an id can look it up. Anyone who has only the file has to guess, and each guess
+takes time and memory.
 """
 
 import hashlib
@@ -13,9 +14,13 @@ from pathlib import Path
 from roofcheck.sentences import sentence
 from roofcheck.tables.variants import normalise_id
 
-# More rounds make guessing slower, but a student also has to wait for one hash.
-ROUNDS = 50_000
+# A hash takes 128 * COST * BLOCKS bytes, here 64 MiB, so guessing is slow on a graphics card, too.
+# A student has to wait for one hash, about a fifth of a second.
+COST, BLOCKS = 2**16, 8
 DIGITS = 32
+# The salt's line names the method, so a file written with another one isn't mistaken for a class
+# without this id.
+METHOD = f"scrypt-{COST}-{BLOCKS}:"
 # The characters that an id may contain besides letters, marks and digits of any language. It omits
 # those with a meaning in HTML, URLs, patterns or terminals, since nbgrader's pages show ids.
 ID_SIGNS = frozenset(" ._-@+',()’·・")
@@ -42,7 +47,7 @@ def format_ids(ids: Iterable[str], remark: str = "") -> str:
     """
     salt = secrets.token_hex(16)
     hashes = sorted({_hash_id(salt, student) for student in ids})
-    return "\n".join([*(f"# {line}" for line in remark.splitlines()), salt, *hashes, ""])
+    return "\n".join([*(f"# {line}" for line in remark.splitlines()), METHOD + salt, *hashes, ""])
 
 
 def is_known(path: Path, me: str) -> bool:
@@ -52,7 +57,8 @@ def is_known(path: Path, me: str) -> bool:
     """
     lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
     salt, *hashes = [line for line in lines if line and not line.startswith("#")] or [""]
-    if not salt or any(len(line) != DIGITS for line in (salt, *hashes)):
+    salt, is_ours = salt.removeprefix(METHOD), salt.startswith(METHOD)
+    if not is_ours or any(len(line) != DIGITS for line in (salt, *hashes)):
         raise ValueError(sentence("hand-in.bad_ids"))
     return _hash_id(salt, me) in hashes
 
@@ -70,5 +76,6 @@ def find_likely_id(path: Path, me: str) -> str:
 
 
 def _hash_id(salt, me):
-    digest = hashlib.pbkdf2_hmac("sha256", normalise_id(me).encode(), salt.encode(), ROUNDS)
-    return digest.hex()[:DIGITS]
+    password, memory = normalise_id(me).encode(), 256 * COST * BLOCKS  # twice what it takes
+    options = {"n": COST, "r": BLOCKS, "p": 1, "maxmem": memory, "dklen": DIGITS // 2}
+    return hashlib.scrypt(password, salt=salt.encode(), **options).hex()
