@@ -144,7 +144,7 @@ class Function(Question):
         limit = TimeLimit()
         for number, case in enumerate(self.cases):
             try:
-                results[number] = limit.call(self._compute_result, function, case)
+                results[number] = limit.call(self._call, function, case)
             except _TroubleError as error:
                 troubles[number] = error.verdict
             except EndlessError:
@@ -171,54 +171,43 @@ class Function(Question):
 
     def _judge_columns(self, results):
         columns = dict(zip(self.results, zip(*results, strict=True), strict=True))
-        right, slips, credit = [], [], 0.0
-        messages: dict[str, list[str]] = {}
-        first = None
-        for name, column in columns.items():
-            known = self.known_slips[name]
-            if known.remark_if_right(column) is not None:
-                right.append(name)
-                credit += 1
-                continue
-            first = known.find_first_wrong_case(column) if first is None else first
-            rounded = _are_rounded(column, known.right)
-            diagnosis = None if rounded else known.diagnose(column)
-            if rounded:
-                credit += HALF_CREDIT
-                slips.append("rounded")
-                message = sentence("function.rounded")
-            elif diagnosis:
-                credit += diagnosis.credit
-                slips += diagnosis.names
-                message = diagnosis.message
-            elif any(given.value < 0 for given in column):
-                message = sentence("number.negative")
-            elif not any(given.value for given in column):
-                message = sentence("number.zero")
-            elif len({given.value for given in column}) == 1:
-                message = sentence("function.ignores")
-            else:
-                message = sentence("function.unknown")
-            messages.setdefault(message, []).append(name)
-        if first is None:
+        verdicts = {name: self._judge_column(name, column) for name, column in columns.items()}
+        wrong = [name for name, verdict in verdicts.items() if verdict.credit < 1]
+        if not wrong:
             return Verdict(1, self.praise)
-        names = join_items(columns)
         turned = list(columns.values())[::-1]
-        if not right and all(
+        if len(wrong) == len(columns) and all(
             known.remark_if_right(column) is not None
             for known, column in zip(self.known_slips.values(), turned, strict=True)
         ):
-            return Verdict(HALF_CREDIT, sentence("parts.swapped", names=names), slips=("order",))
-        message = next(iter(messages))
+            message = sentence("parts.swapped", names=join_items(columns))
+            return Verdict(HALF_CREDIT, message, slips=("order",))
+        message = verdicts[wrong[0]].message
         if len(columns) > 1:
-            message = join_part_messages(right, messages)
-        wrong = [
-            (column[first].value, self.known_slips[name].right[first])
-            for name, column in columns.items()
-            if name not in right
+            message = join_part_messages(verdicts)
+        first = self.known_slips[wrong[0]].find_first_wrong_case(columns[wrong[0]])
+        values = [
+            (columns[name][first].value, self.known_slips[name].right[first]) for name in wrong
         ]
-        message = self._add_example(message, first, *zip(*wrong, strict=True))
-        return Verdict(credit / len(columns), message, slips=tuple(slips))
+        message = self._add_example(message, first, *zip(*values, strict=True))
+        credit = sum(verdict.credit for verdict in verdicts.values()) / len(columns)
+        slips = tuple(slip for verdict in verdicts.values() for slip in verdict.slips)
+        return Verdict(credit, message, slips=slips)
+
+    def _judge_column(self, name, column):
+        known = self.known_slips[name]
+        if known.remark_if_right(column) is not None:
+            return Verdict(1, "")
+        if _are_rounded(column, known.right):
+            return Verdict(HALF_CREDIT, sentence("function.rounded"), slips=("rounded",))
+        if diagnosis := known.diagnose(column):
+            return Verdict(diagnosis.credit, diagnosis.message, slips=diagnosis.names)
+        if any(given.value < 0 for given in column):
+            return Verdict(0, sentence("number.negative"))
+        if not any(given.value for given in column):
+            return Verdict(0, sentence("number.zero"))
+        same = len({given.value for given in column}) == 1
+        return Verdict(0, sentence("function.ignores" if same else "function.unknown"))
 
     def _add_example(self, message, number, given, right):
         """Append the given and right values of one call to the message, if there is room."""
@@ -236,13 +225,10 @@ class Function(Question):
         sentences = [sentence(key, call=call, **fields) for call in calls]
         return next((text for text in sentences if len(text) <= room), sentences[-1])
 
-    def _compute_result(self, function, case):
-        """Return the function's results in a case as numbers, or raise _TroubleError."""
-        return self._read_result(self._call(function, case), case)
-
     def _call(self, function, case):
+        """Return the function's results in a case as numbers, or raise _TroubleError."""
         try:
-            return call_student.call_function(function, case)
+            raw = call_student.call_function(function, case)
         except _TroubleError:
             raise
         except (Exception, SystemExit) as error:
@@ -256,8 +242,6 @@ class Function(Question):
                     "function.raised", case, names, error=call_student.error_text(error)
                 )
             raise _TroubleError(Verdict(0, message, slips=(name,))) from None
-
-    def _read_result(self, raw, case):
         if is_missing(raw):
             message = self._call_sentence("function.no-return", case)
             raise _TroubleError(Verdict(0, message, slips=("no return",)))

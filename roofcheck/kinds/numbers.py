@@ -254,44 +254,36 @@ class Several(Question):
     def judge(self, answer):
         if is_missing(answer):
             return missing_verdict(answer)
-        names = join_items(self.parts)
         try:
-            answers = order_by_labels(answer, list(self.parts))
+            ordered = order_by_labels(answer, list(self.parts))
         except UnreadableError as error:
             return unreadable_verdict(error)
-        empty = [name for name, value in zip(self.parts, answers, strict=True) if is_missing(value)]
-        if len(empty) == len(answers):
+        if all(map(is_missing, ordered)):
             return missing_verdict(...)
-        verdicts = {
-            name: part.judge(value)
-            for (name, part), value in zip(self.parts.items(), answers, strict=True)
-        }
+        answers = dict(zip(self.parts, ordered, strict=True))
+        verdicts = {name: part.judge(answers[name]) for name, part in self.parts.items()}
         right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
-        for (name, part), value in zip(self.parts.items(), answers, strict=True):
+        for name, part in self.parts.items():
             if verdicts[name].slips and (settled := part.find_settled_names(right)):
-                verdicts[name] = part.judge(value, settled)
+                verdicts[name] = part.judge(answers[name], settled)
         verdicts |= dict(self._verdicts_that_follow(verdicts, answers))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
-        if credit < HALF_CREDIT and _is_in_another_order(list(self.parts.values()), answers):
-            message = self.swapped or sentence("parts.swapped", names=names)
+        if credit < HALF_CREDIT and _is_in_another_order(self.parts.values(), ordered):
+            message = self.swapped or sentence("parts.swapped", names=join_items(self.parts))
             return Verdict(HALF_CREDIT, message, slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
-        messages: dict[str, list[str]] = {}
-        for name, verdict in verdicts.items():
-            if verdict.credit < 1:
-                messages.setdefault(verdict.message, []).append(name)
         good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, join_part_messages(good, messages), slips=slips, right=good)
+        return Verdict(credit, join_part_messages(verdicts), slips=slips, right=good)
 
     def _verdicts_that_follow(self, verdicts, answers):
         """Yield verdicts on wrong parts that follow from the student's other answers."""
         given = {}
-        for (name, part), value in zip(self.parts.items(), answers, strict=True):
+        for name, part in self.parts.items():
             with contextlib.suppress(UnreadableError):
-                given[name] = read_number(value, part.unit, part.figure)
+                given[name] = read_number(answers[name], part.unit, part.figure)
         values = {name: number.value for name, number in given.items()}
         for name in given:
             if verdicts[name].state != "wrong":

@@ -205,12 +205,16 @@ def choose_lower_verdict(known: Verdict, other: Verdict) -> Verdict:
     return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
 
 
-def join_part_messages(good: Collection[str], messages: Mapping[str, list[str]]) -> str:
+def join_part_messages(verdicts: Mapping[str, Verdict]) -> str:
     """Say which parts are right, and what is wrong with each of the others.
 
-    ``messages`` maps each message to the wrong parts that it is about. If the text is too long,
-    messages are shortened, and then only the first is given.
+    If the text is too long, messages are shortened, and then only the first is given.
     """
+    good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
+    messages: dict[str, list[str]] = {}
+    for name, verdict in verdicts.items():
+        if verdict.credit < 1:
+            messages.setdefault(verdict.message, []).append(name)
     right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
     for shorten in (str, first_sentence):
         wrong = [
