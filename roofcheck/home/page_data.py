@@ -36,11 +36,6 @@ LABELS = (
 )  # fmt: skip
 
 
-def page_labels():
-    """Return the labels of buttons and headings by name."""
-    return {name: sentence(f"home.{name}", why="{why}") for name in LABELS}
-
-
 @dataclass
 class Home:
     """The home page of the course that contains a server's root folder.
@@ -59,6 +54,12 @@ class Home:
         """The course, or None. Raises ValueError if ROOFLINE_COURSE is not a course folder."""
         return course.find_course(self.served)
 
+    def require_course(self) -> course.Course:
+        """Return the course, or raise ValueError if there is none."""
+        if (found := self.course) is None:
+            raise ValueError(sentence("home.no-course", folder=self.served))
+        return found
+
     def startup_data(self) -> dict | None:
         """Return the data that JupyterLab needs at startup, or None if there is no course."""
         try:
@@ -67,7 +68,8 @@ class Home:
             sets = {Path(part.file).name: part.id for part in self.course.sets}
         except (OSError, ValueError, KeyError, TypeError):
             sets = {}  # the page reports the error
-        return {"labels": page_labels(), "sets": sets, "pages": self._list_pages()}
+        labels = {name: sentence(f"home.{name}", why="{why}") for name in LABELS}
+        return {"labels": labels, "sets": sets, "pages": self._list_pages()}
 
     def forget_exchange(self):
         """Query the exchange again next time, for example after a fetch or a hand-in."""
@@ -224,12 +226,11 @@ def word_lectures(found, problem_set):
 
 def word_progress(progress):
     """Describe a PartProgress in one line."""
+    asked = len(progress.marks)
     if not progress.answered_count:
-        return (
-            sentence("home.questions", count=progress.asked_count) if progress.asked_count else ""
-        )
+        return sentence("home.questions", count=asked) if asked else ""
     key = "home.answered-missed" if progress.missed_count else "home.answered"
-    counts = {"answered": progress.answered_count, "asked": progress.asked_count}
+    counts = {"answered": progress.answered_count, "asked": asked}
     return sentence(key, **counts, right=progress.right_count, missed=progress.missed_count)
 
 

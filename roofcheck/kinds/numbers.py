@@ -124,10 +124,6 @@ class Number(Question):
         values = {name: figure.value for name, figure in self.inputs.items()}
         return self.formula.lines(values, format_figures(self.inputs))
 
-    def _matches_a_slip(self, given):
-        """Return whether a slip gives the number to all of its digits."""
-        return any(rounds_to(slip.column[0], given, 2) for slip in self.known_slips.singles)
-
     def _wrong_label_verdict(self):
         message = sentence("number.wrong-label", wanted=units.format_unit(self.unit))
         return Verdict(HALF_CREDIT, message, slips=("wrong label",))
@@ -202,7 +198,10 @@ class Number(Question):
             return self._wrong_label_verdict()
         reference = self.reference()
         near = math.isclose(given.value, reference, rel_tol=NEAR_RTOL)
-        if has_swapped_digits(given, reference) and not self._matches_a_slip(given):
+        values = [slip.column[0] for slip in self.known_slips.singles]
+        if has_swapped_digits(given, reference) and not any(
+            rounds_to(value, given, 2) for value in values
+        ):
             return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
         if diagnosis:
             vague = near and diagnosis.is_vague
@@ -213,12 +212,10 @@ class Number(Question):
             return Verdict(0, sentence("number.one-digit"), slips=("one digit",))
         if rounds_to(reference, given, 2, math.inf):
             return Verdict(0, sentence("number.two-digits"), slips=("few digits",))
-        if type(answer) is int:
-            targets = [reference, *(single.column[0] for single in self.known_slips.singles)]
-            if hint := explain_caret(answer, targets):
-                return Verdict(0, hint, slips=("caret",))
-        values = {name: figure.value for name, figure in self.inputs.items()}
-        if self.beyond and (why := apply_formula(self.beyond, values | {"answer": given.value})):
+        if type(answer) is int and (hint := explain_caret(answer, [reference, *values])):
+            return Verdict(0, hint, slips=("caret",))
+        inputs = {name: figure.value for name, figure in self.inputs.items()}
+        if self.beyond and (why := apply_formula(self.beyond, inputs | {"answer": given.value})):
             return Verdict(0, why)
         if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
             way = describe_direction(given.value / reference)

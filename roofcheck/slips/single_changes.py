@@ -126,21 +126,18 @@ class _ChangeWording:
         place = fields["what"] if alone else step_name
         fields = plain if change.kind == "short" else fields
         left_out = change.kind == "left-out" and isinstance(what, Name)
+        # A max of times has its own sentences.
+        timed = DIMENSIONS.get(step.unit) == "time" and change.kind.startswith(EXTREME_KINDS[0])
+        key = f"act.{change.kind}-time" if timed else f"act.{change.kind}"
         return SingleChange(
             f"{step.name}: {change.kind} {', '.join(plain.values())}",
             self._derivation.with_step(step.name, change.tree),
-            Sentence(f"act.{_sentence_key(step, change.kind)}", **fields, step=step_name),
+            Sentence(key, **fields, step=step_name),
             place,
             what.name if left_out else "",
             holds_for_value=change.kind.startswith(EXTREME_KINDS),
             is_seldom=change.kind in SELDOM_KINDS,
         )
-
-
-def _sentence_key(step, kind):
-    """Return the key of a change's sentence; a max of times has its own sentences."""
-    timed = DIMENSIONS.get(step.unit) == "time"
-    return f"{kind}-time" if timed and kind.startswith(EXTREME_KINDS[0]) else kind
 
 
 def list_tree_changes(tree: Node) -> Iterator[TreeChange]:
@@ -185,17 +182,13 @@ def _sum_changes(tree, terms):
             kind = "added" if sign < 0 else "subtracted"
             flipped = Sum.of([*terms[:number], (-sign, term), *terms[number + 1 :]])
             yield TreeChange(flipped, kind, {"what": term})
-        if number and _adds_two_names(terms):
+        if number and len(terms) == 2 and all(s > 0 and isinstance(t, Name) for s, t in terms):
             half = Product.of([(1, tree), (-1, TWO)])
             yield TreeChange(half, "mean", {"what": tree})
         if not isinstance(term, Constant):
             double = (sign, Product.of([(1, TWO), (1, term)]))
             twice = Sum.of([*terms[:number], double, *terms[number + 1 :]])
             yield TreeChange(twice, "twice", {"what": term})
-
-
-def _adds_two_names(terms):
-    return len(terms) == 2 and all(sign > 0 and isinstance(term, Name) for sign, term in terms)
 
 
 def _product_changes(tree, factors):
