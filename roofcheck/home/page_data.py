@@ -54,7 +54,7 @@ class Home:
         """The course, or None. Raises ValueError if ROOFLINE_COURSE is not a course folder."""
         return course.find_course(self.served)
 
-    def require_course(self) -> course.Course:
+    def require_course(self):
         """Return the course, or raise ValueError if there is none."""
         if (found := self.course) is None:
             raise ValueError(sentence("home.no-course", folder=self.served))
@@ -182,22 +182,13 @@ class Home:
 
     def _due_sentences(self, sets, term):
         """Return a sentence for each set that is due and not yet handed in, in order."""
-        now, nothing = datetime.now().astimezone(), Status()
-        waiting = sorted(
-            (term.due[part.id], part.number)
-            for part in sets
-            if part.id in term.due and not self.statuses.get(part.id, nothing).handed_in
-        )
-        return [
-            sentence(
-                "home.is-due",
-                number=number,
-                time=format_moment(due),
-                left=format_time_left(due - now),
-            )
-            for due, number in waiting
-            if due > now
-        ]
+        now, said = datetime.now().astimezone(), []
+        for part in sorted(sets, key=lambda part: (term.due.get(part.id, now), part.number)):
+            due, status = term.due.get(part.id, now), self.statuses.get(part.id, Status())
+            if due > now and not status.handed_in:
+                words = {"time": format_moment(due), "left": format_time_left(due - now)}
+                said.append(sentence("home.is-due", number=part.number, **words))
+        return said
 
     def _list_pages(self, term=None):
         try:
@@ -212,8 +203,7 @@ class Home:
 
 def name_part(part):
     """Return the name of a lecture or problem set, for use in a sentence."""
-    is_lecture = isinstance(part, course.Lecture)
-    key = "home.lecture" if is_lecture else "home.set"
+    key = "home.lecture" if isinstance(part, course.Lecture) else "home.set"
     return sentence(key, number=part.number, title=part.title)
 
 

@@ -28,7 +28,7 @@ from roofcheck.reading.units import format_number
 from roofcheck.running import call_student, time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
 from roofcheck.sentences import join_items, sentence
-from roofcheck.slips.diagnosis import LONGEST_MESSAGE
+from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_that_fits
 from roofcheck.slips.question_slips import QuestionSlips, Slip
 from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.computation import apply_formula
@@ -98,13 +98,9 @@ class Function(Question):
     def derivation(self):
         values = {name: figure.value for name, figure in self.inputs.items()}
         figures = format_figures(self.inputs)
-        lines = {
-            name: formula.symbolic_lines(values, figures, self.expanded)
-            if isinstance(formula, Derivation)
-            else []
-            for name, formula in self.results.items()
-        }
-        return merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()))
+        return self._merge_lines(
+            lambda formula: formula.symbolic_lines(values, figures, self.expanded)
+        )
 
     def example(self) -> tuple[str, list[Line]]:
         """Return the first public case as a call, and the derivation of its results, if any."""
@@ -113,13 +109,14 @@ class Function(Question):
         values = {name: figure.value for name, figure in self.inputs.items()} | arguments
         figures = format_figures(self.inputs)
         figures |= {name: format_number(value) for name, value in arguments.items()}
-        lines = {
-            name: formula.lines(values, figures)
-            for name, formula in self.results.items()
-            if isinstance(formula, Derivation)
-        }
-        merged = merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()), [])
-        return _format_calls(self.arguments, case)[0], merged
+        lines = self._merge_lines(lambda formula: formula.lines(values, figures))
+        return _format_calls(self.arguments, case)[0], lines
+
+    def _merge_lines(self, make_lines):
+        """Merge the lines that are made from each result's derivation, if it has one."""
+        derived = {n: each for n, each in self.results.items() if isinstance(each, Derivation)}
+        lines = {name: make_lines(derivation) for name, derivation in derived.items()}
+        return merge_parts(lines) if len(self.results) > 1 else next(iter(lines.values()), [])
 
     def with_case_seed(self, seed):
         return replace(self, seed=seed)
@@ -212,18 +209,15 @@ class Function(Question):
     def _add_example(self, message, number, given, right):
         """Append the given and right values of one call to the message, if there is room."""
         words = {"found": _format_values(given, right), "right": _format_values(right, given)}
-        for call in _format_calls(self.arguments, self.cases[number]):
-            longer = f"{message} {sentence('function.gives', call=call, **words)}"
-            if len(longer) <= LONGEST_MESSAGE:
-                return longer
-        return message
+        calls = _format_calls(self.arguments, self.cases[number])
+        longer = [f"{message} {sentence('function.gives', call=call, **words)}" for call in calls]
+        return first_that_fits([*longer, message])
 
     def _call_sentence(self, key, case, names=None, **fields):
         """Return a sentence about one call, shortened if it is too long."""
         room = LONGEST_MESSAGE - len(sentence("function.elsewhere", message=""))
         calls = _format_calls(names or self.arguments, case)
-        sentences = [sentence(key, call=call, **fields) for call in calls]
-        return next((text for text in sentences if len(text) <= room), sentences[-1])
+        return first_that_fits([sentence(key, call=call, **fields) for call in calls], room)
 
     def _call(self, function, case):
         """Return the function's results in a case as numbers, or raise _TroubleError."""

@@ -155,12 +155,11 @@ class Number(Question):
         if self.usual and not any(self.usual in slip.names for slip in self.known_slips.singles):
             problems.append(f"its usual slip {self.usual!r} isn't one of its slips")
         if self.unit == "tokens":
-            wholes = [
-                s.names[0]
-                for s in self.known_slips.steps
-                if s.column[0] == self._round_up_reference
+            problems += [
+                f"the slip {slip.names[0]!r} is the first whole number"
+                for slip in self.known_slips.steps
+                if slip.column[0] == self._round_up_reference
             ]
-            problems += [f"the slip {name!r} is the first whole number" for name in wholes]
         return problems
 
     def with_inputs(self, inputs):

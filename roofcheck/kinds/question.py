@@ -128,9 +128,9 @@ class Question(abc.ABC):
 
     def _placeholders(self):
         inputs = self.all_inputs()
-        return {name: format_input(figure) for name, figure in inputs.items()} | {
-            "chip": name_chips(inputs)
-        }
+        chips = dict.fromkeys(figure.chips[0] for figure in inputs.values() if figure.chips)
+        texts = {name: format_input(figure) for name, figure in inputs.items()}
+        return texts | {"chip": join_items(chips)}
 
     @property
     def has_new_figures(self) -> bool:
@@ -254,11 +254,6 @@ def format_figures(inputs):
         else format_input(figure)
         for name, figure in inputs.items()
     }
-
-
-def name_chips(inputs):
-    """Return the names of the inputs' chips, for use in a sentence."""
-    return join_items(dict.fromkeys(figure.chips[0] for figure in inputs.values() if figure.chips))
 
 
 def choose_other_chips(inputs, rng):

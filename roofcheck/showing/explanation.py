@@ -116,19 +116,15 @@ def format_answer(question, value) -> str:
     """
     if value is None or value is ... or callable(value):
         return ""
-    parts = [*getattr(question, "parts", {}).items()]
-    if isinstance(value, Mapping):
-        units = [getattr(dict(parts).get(name), "unit", "") for name in value]
-        rows = zip(value, value.values(), units, strict=True)
-        return _join_values(f"{name}: {_format_value(number, unit)}" for name, number, unit in rows)
+    units = {name: part.unit for name, part in getattr(question, "parts", {}).items()}
     if isinstance(value, (list, tuple, set, np.ndarray)):
         value = [*np.ravel(value)] if isinstance(value, np.ndarray) else [*value]
-        if len(value) == len(parts):
-            pairs = zip(parts, value, strict=True)
-            return _join_values(
-                f"{name}: {_format_value(number, part.unit)}" for (name, part), number in pairs
-            )
-        return _join_values(map(_format_value, value), ", ")
+        if len(value) != len(units):
+            return _join_values(map(_format_value, value), ", ")
+        value = dict(zip(units, value, strict=True))
+    if isinstance(value, Mapping):
+        rows = ((name, _format_value(item, units.get(name, ""))) for name, item in value.items())
+        return _join_values(f"{name}: {shown}" for name, shown in rows)
     return _format_value(value, getattr(question, "unit", ""))
 
 
