@@ -121,13 +121,10 @@ class FetchHandler(_Handler):
             await self.answer(self._fetch, *self.read_body("name"))
 
     def _fetch(self, name):
-        self.home.require_course().set(name)
+        course = self.home.require_course()
+        course.set(name)
         try:
-            return {
-                "path": self.home.served_path(
-                    str(_find_exchange(self.home.require_course()).fetch(name))
-                )
-            }
+            return {"path": self.home.served_path(str(_find_exchange(course).fetch(name)))}
         finally:
             self.home.forget_exchange()
 
@@ -136,9 +133,8 @@ class GiveUpHandler(_Handler):
     @web.authenticated
     async def post(self):
         [name] = self.read_body("name")
-        await self.answer(
-            lambda: answer_page.give_up(self.home.require_course().set(name).id) or {}
-        )
+        find_course = self.home.require_course
+        await self.answer(lambda: answer_page.give_up(find_course().set(name).id) or {})
 
 
 class PageHandler(JupyterHandler):

@@ -64,10 +64,11 @@ def _part_as_html(part):
             start, rest = map(text_as_html, part)
             return f"<p><b>{start}</b> {rest}</p>"
         case dict():
-            items = ((text_as_html(item), text_as_html(remark)) for item, remark in part.items())
-            return (
-                f"<ol>{''.join(f'<li><b>{item}</b>{remark}</li>' for item, remark in items)}</ol>"
+            items = (
+                f"<li><b>{text_as_html(item)}</b>{text_as_html(remark)}</li>"
+                for item, remark in part.items()
             )
+            return f"<ol>{''.join(items)}</ol>"
     return as_html_list(part)
 
 
