@@ -77,8 +77,8 @@ class Exchange:
             except OSError as error:
                 message = sentence("exchange.no_folder", folder=self.sets, why=error.strerror)
                 raise ExchangeError(message) from None
-            self._run_nbgrader("fetch_assignment", name, f"--Exchange.assignment_dir={self.sets}",
-                           "--ExchangeFetchAssignment.replace_missing_files=True")  # fmt: skip
+            missing = "--ExchangeFetchAssignment.replace_missing_files=True"
+            self._run_nbgrader("fetch_assignment", name, self.sets, missing)
             if not notebook.is_file():
                 raise ExchangeError(sentence("exchange.not_in_it", name=name, file=notebook))
         return notebook
@@ -92,7 +92,7 @@ class Exchange:
                 (staged / target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, staged / target)
             (staged / f"{name}.ipynb").write_bytes(content)
-            self._run_nbgrader("submit", name, f"--Exchange.assignment_dir={folder}")
+            self._run_nbgrader("submit", name, folder)
         self._listed.clear()
         return self.submission_time(name) or datetime.now(UTC)
 
@@ -118,8 +118,7 @@ class Exchange:
             and (not book["has_local_feedback"] or book["feedback_updated"])
             for book in books
         ):
-            where = f"--Exchange.assignment_dir={self.sets}"
-            self._run_nbgrader("fetch_feedback", name, where)
+            self._run_nbgrader("fetch_feedback", name, self.sets)
             self._listed.clear()
         pages = self._notebook(name).parent.glob(f"feedback/*/{name}.html")
         return max(pages, key=lambda page: page.parent.name, default=None)
@@ -135,24 +134,24 @@ class Exchange:
     def _list_exchange(self):
         """Return nbgrader's lists of released sets and of the student's submissions."""
         if not self._listed:
-            output = self._run_python("-c", LIST_SCRIPT, f"--Exchange.assignment_dir={self.sets}")
+            output = self._run_python(self.sets, "-c", LIST_SCRIPT)
             try:
                 self._listed.extend(json.loads(output))
             except ValueError:
-                raise ExchangeError(
-                    sentence("exchange.failed", said=_to_one_line(output))
-                ) from None
+                said = _to_one_line(output)
+                raise ExchangeError(sentence("exchange.failed", said=said)) from None
         return self._listed
 
     def _notebook(self, name):
         return self.sets / name / f"{name}.ipynb"
 
-    def _run_nbgrader(self, command, *arguments):
-        return self._run_python("-m", "nbgrader", command, *arguments)
+    def _run_nbgrader(self, command, name, sets, *options):
+        return self._run_python(sets, "-m", "nbgrader", command, name, *options)
 
-    def _run_python(self, *arguments):
-        """Run Python with these arguments for the course, and return its output."""
-        command = [sys.executable, *arguments, f"--course={self.course}"]
+    def _run_python(self, sets, *arguments):
+        """Run Python with these arguments for the course's sets in a folder; return its output."""
+        where = f"--Exchange.assignment_dir={sets}"
+        command = [sys.executable, *arguments, where, f"--course={self.course}"]
         try:
             done = subprocess.run(
                 command, cwd=self.folder, capture_output=True, text=True, timeout=TIMEOUT_SECONDS

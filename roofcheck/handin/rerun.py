@@ -72,15 +72,12 @@ def private_kernel():
             transport="tcp" if os.name == "nt" else "ipc",
             connection_file=f"{folder}/kernel.json",
         )
-        yield (
-            kernel,
-            os.environ
-            | {
-                "IPYTHONDIR": folder,
-                "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-                "ROOFKIT_ANSWERS": "",  # keeps the user's missed questions out of the notebook
-            },
-        )
+        environment = os.environ | {
+            "IPYTHONDIR": folder,
+            "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            "ROOFKIT_ANSWERS": "",  # keeps the user's missed questions out of the notebook
+        }
+        yield kernel, environment
 
 
 def rerun_notebook(
@@ -107,9 +104,8 @@ def rerun_notebook(
         verdict_file = Path(kernel.connection_file).with_name("verdicts.json")
         with client.setup_kernel(env=environment | {HAND_IN_VARIABLE: "1"}, cleanup_kc=True):
             client.kc.log = QUIET_LOG
-            return _run_cells(
-                client, notebook, verdict_file, cell_seconds, time.monotonic() + seconds
-            )
+            until = time.monotonic() + seconds
+            return _run_cells(client, notebook, verdict_file, cell_seconds, until)
 
 
 def _run_cells(client, notebook, verdict_file, cell_seconds, until):
@@ -117,14 +113,14 @@ def _run_cells(client, notebook, verdict_file, cell_seconds, until):
     from nbformat.v4 import new_code_cell
 
     failing, ended = {}, ""
-    above = find_headings(notebook)
+    above = [heading or sentence("rerun.top") for heading in find_headings(notebook)]
     try:
         for number, cell in enumerate(notebook.cells):
             left = until - time.monotonic()
             client.timeout = max(1, min(cell_seconds, int(left)))
             client.execute_cell(cell, number)
-            if (error := _find_error(cell)) and above[number] not in failing:
-                failing[above[number]] = error
+            if error := _find_error(cell):
+                failing.setdefault(above[number], error)
         last = new_code_cell(
             "import roofcheck.handin.rerun\n"
             f"roofcheck.handin.rerun.write_verdicts({str(verdict_file)!r})"
@@ -133,12 +129,10 @@ def _run_cells(client, notebook, verdict_file, cell_seconds, until):
         client.execute_cell(last, len(notebook.cells) - 1)
         notebook.cells.pop()
     except CellTimeoutError:
-        ended = sentence(
-            "rerun.slow", heading=above[number] or sentence("rerun.top"), seconds=client.timeout
-        )
+        ended = sentence("rerun.slow", heading=above[number], seconds=client.timeout)
     except DeadKernelError:
-        ended = sentence("rerun.died", heading=above[number] or sentence("rerun.top"))
-    failing = tuple((heading or sentence("rerun.top"), error) for heading, error in failing.items())
+        ended = sentence("rerun.died", heading=above[number])
+    failing = tuple(failing.items())
     with contextlib.suppress(OSError, ValueError):
         record = json.loads(verdict_file.read_text(encoding="utf-8"))
         verdicts = {name: tuple(verdict) for name, verdict in record.pop("verdicts").items()}
@@ -151,11 +145,9 @@ def write_verdicts(path):
     from IPython import get_ipython
 
     me = get_ipython().user_ns.get("me", ...)
+    verdicts = {name: grade.verdict for name, grade in latest_grades().items()}
     record = {
-        "verdicts": {
-            name: [grade.verdict.state, grade.verdict.credit]
-            for name, grade in latest_grades().items()
-        },
+        "verdicts": {name: [found.state, found.credit] for name, found in verdicts.items()},
         "me": "" if is_id_missing(me) else str(me).strip()[:LONGEST],
         "me_is_text": isinstance(me, str),
     }

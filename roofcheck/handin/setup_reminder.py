@@ -20,9 +20,8 @@ def load_ipython_extension(shell):
 def explain_name_error(shell, kind, error, trace, tb_offset=None):
     """Show a one-sentence reminder or, for any other error, IPython's usual traceback."""
     try:
-        missing = (
-            error.name in find_names_bound_by_first_cell(shell) and error.name not in shell.user_ns
-        )
+        bound = find_names_bound_by_first_cell(shell)
+        missing = error.name in bound and error.name not in shell.user_ns
     except (OSError, LookupError, TypeError, ValueError, SyntaxError):
         missing = False  # the notebook can't be read
     if missing:

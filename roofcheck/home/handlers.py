@@ -68,10 +68,6 @@ class _Handler(APIHandler):
             raise web.HTTPError(400, f"no {names[0]}")
         return [body.get(name) for name in names]
 
-    def course(self):
-        """Return the course, or raise ValueError if there is none."""
-        return _require_course(self.home)
-
 
 class HomeHandler(_Handler):
     @web.authenticated
@@ -92,7 +88,7 @@ class ReviewHandler(_Handler):
         due = next_due(skipped)
         if due is None:
             return {"said": sentence("home.skipped") if skipped else str(review())}
-        return {"question": due.question_id, "html": due.html, "draft": due.draft}
+        return {"question": due.question_id, "html": due._repr_html_(), "draft": due.draft}
 
     def _judge(self, question, answer):
         grade = answer_text(question, str(answer or ""))
@@ -110,7 +106,7 @@ class HandInHandler(_Handler):
             await self.answer(self._hand_in, *body)
 
     def _hand_in(self, name, path, unfinished, from_cell, screen):
-        path = path or self.home.set_path(self.course().set(name))
+        path = path or self.home.set_path(self.home.require_course().set(name))
         file = Path(to_os_path(str(path), str(self.home.served)))
         try:
             return hand_in_file(file, name, unfinished is True, bool(from_cell), screen).as_json()
@@ -125,9 +121,10 @@ class FetchHandler(_Handler):
             await self.answer(self._fetch, *self.read_body("name"))
 
     def _fetch(self, name):
-        self.course().set(name)
+        course = self.home.require_course()
+        course.set(name)
         try:
-            return {"path": self.home.served_path(str(_find_exchange(self.course()).fetch(name)))}
+            return {"path": self.home.served_path(str(_find_exchange(course).fetch(name)))}
         finally:
             self.home.forget_exchange()
 
@@ -136,7 +133,8 @@ class GiveUpHandler(_Handler):
     @web.authenticated
     async def post(self):
         [name] = self.read_body("name")
-        await self.answer(lambda: answer_page.give_up(self.course().set(name).id) or {})
+        find_course = self.home.require_course
+        await self.answer(lambda: answer_page.give_up(find_course().set(name).id) or {})
 
 
 class PageHandler(JupyterHandler):
@@ -157,7 +155,7 @@ class PageHandler(JupyterHandler):
             raise web.HTTPError(404, reason=" ".join(str(error).split())) from None
 
     def _page(self, kind, name):
-        course = _require_course(self.home)
+        course = self.home.require_course()
         course.set(name)
         if kind == "answers":
             return answer_page.make_answer_page(course, name)
@@ -165,12 +163,6 @@ class PageHandler(JupyterHandler):
         if page is None:
             raise ValueError(sentence("home.no-feedback", number=course.set(name).number))
         return page.read_text(encoding="utf-8")
-
-
-def _require_course(home):
-    if (course := home.course) is None:
-        raise ValueError(sentence("home.no-course", folder=home.served))
-    return course
 
 
 def _find_exchange(course):

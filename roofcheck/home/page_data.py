@@ -36,11 +36,6 @@ LABELS = (
 )  # fmt: skip
 
 
-def page_labels():
-    """Return the labels of buttons and headings by name."""
-    return {name: sentence(f"home.{name}", why="{why}") for name in LABELS}
-
-
 @dataclass
 class Home:
     """The home page of the course that contains a server's root folder.
@@ -59,6 +54,12 @@ class Home:
         """The course, or None. Raises ValueError if ROOFLINE_COURSE is not a course folder."""
         return course.find_course(self.served)
 
+    def require_course(self):
+        """Return the course, or raise ValueError if there is none."""
+        if (found := self.course) is None:
+            raise ValueError(sentence("home.no-course", folder=self.served))
+        return found
+
     def startup_data(self) -> dict | None:
         """Return the data that JupyterLab needs at startup, or None if there is no course."""
         try:
@@ -67,7 +68,8 @@ class Home:
             sets = {Path(part.file).name: part.id for part in self.course.sets}
         except (OSError, ValueError, KeyError, TypeError):
             sets = {}  # the page reports the error
-        return {"labels": page_labels(), "sets": sets, "pages": self._list_pages()}
+        labels = {name: sentence(f"home.{name}", why="{why}") for name in LABELS}
+        return {"labels": labels, "sets": sets, "pages": self._list_pages()}
 
     def forget_exchange(self):
         """Query the exchange again next time, for example after a fetch or a hand-in."""
@@ -180,22 +182,13 @@ class Home:
 
     def _due_sentences(self, sets, term):
         """Return a sentence for each set that is due and not yet handed in, in order."""
-        now, nothing = datetime.now().astimezone(), Status()
-        waiting = sorted(
-            (term.due[part.id], part.number)
-            for part in sets
-            if part.id in term.due and not self.statuses.get(part.id, nothing).handed_in
-        )
-        return [
-            sentence(
-                "home.is-due",
-                number=number,
-                time=format_moment(due),
-                left=format_time_left(due - now),
-            )
-            for due, number in waiting
-            if due > now
-        ]
+        now, said = datetime.now().astimezone(), []
+        for part in sorted(sets, key=lambda part: (term.due.get(part.id, now), part.number)):
+            due, status = term.due.get(part.id, now), self.statuses.get(part.id, Status())
+            if due > now and not status.handed_in:
+                words = {"time": format_moment(due), "left": format_time_left(due - now)}
+                said.append(sentence("home.is-due", number=part.number, **words))
+        return said
 
     def _list_pages(self, term=None):
         try:
@@ -210,8 +203,7 @@ class Home:
 
 def name_part(part):
     """Return the name of a lecture or problem set, for use in a sentence."""
-    is_lecture = isinstance(part, course.Lecture)
-    key = "home.lecture" if is_lecture else "home.set"
+    key = "home.lecture" if isinstance(part, course.Lecture) else "home.set"
     return sentence(key, number=part.number, title=part.title)
 
 
@@ -224,12 +216,11 @@ def word_lectures(found, problem_set):
 
 def word_progress(progress):
     """Describe a PartProgress in one line."""
+    asked = len(progress.marks)
     if not progress.answered_count:
-        return (
-            sentence("home.questions", count=progress.asked_count) if progress.asked_count else ""
-        )
+        return sentence("home.questions", count=asked) if asked else ""
     key = "home.answered-missed" if progress.missed_count else "home.answered"
-    counts = {"answered": progress.answered_count, "asked": progress.asked_count}
+    counts = {"answered": progress.answered_count, "asked": asked}
     return sentence(key, **counts, right=progress.right_count, missed=progress.missed_count)
 
 

@@ -51,10 +51,8 @@ def word_status(
     """Describe a set's status; ``status`` and ``has_class`` are None until the exchange replies."""
     sentences = []
     if due:
-        over = due < datetime.now().astimezone()
-        sentences.append(
-            sentence("home.was-due" if over else "home.due-on", time=format_moment(due))
-        )
+        key = "home.was-due" if due < datetime.now().astimezone() else "home.due-on"
+        sentences.append(sentence(key, time=format_moment(due)))
     if status and status.handed_in:
         key = "home.handed-in" if has_class else "home.written"
         sentences.append(sentence(key, time=format_moment(status.handed_in)))

@@ -48,7 +48,7 @@ class Choice(Question):
 
     def format_comparison(self) -> str:
         """Return the deciding condition, such as "250 ≥ 989.5 TFLOP/s / 4.8 TB/s", or ""."""
-        condition = getattr(self.formula, "condition_of", lambda _: None)(self.reference())
+        condition = getattr(self.formula, "conditions", {}).get(self.reference())
         values = {name: figure.value for name, figure in self.inputs.items()}
         return condition.text(values, format_figures(self.inputs)) if condition else ""
 

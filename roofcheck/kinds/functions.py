@@ -28,7 +28,7 @@ from roofcheck.reading.units import format_number
 from roofcheck.running import call_student, time_limit
 from roofcheck.running.time_limit import EndlessError, TimeLimit
 from roofcheck.sentences import join_items, sentence
-from roofcheck.slips.diagnosis import LONGEST_MESSAGE
+from roofcheck.slips.diagnosis import LONGEST_MESSAGE, first_that_fits
 from roofcheck.slips.question_slips import QuestionSlips, Slip
 from roofcheck.slips.scales import HALF_CREDIT
 from roofcheck.steps.computation import apply_formula
@@ -98,13 +98,9 @@ class Function(Question):
     def derivation(self):
         values = {name: figure.value for name, figure in self.inputs.items()}
         figures = format_figures(self.inputs)
-        lines = {
-            name: formula.symbolic_lines(values, figures, self.expanded)
-            if isinstance(formula, Derivation)
-            else []
-            for name, formula in self.results.items()
-        }
-        return merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()))
+        return self._merge_lines(
+            lambda formula: formula.symbolic_lines(values, figures, self.expanded)
+        )
 
     def example(self) -> tuple[str, list[Line]]:
         """Return the first public case as a call, and the derivation of its results, if any."""
@@ -113,13 +109,14 @@ class Function(Question):
         values = {name: figure.value for name, figure in self.inputs.items()} | arguments
         figures = format_figures(self.inputs)
         figures |= {name: format_number(value) for name, value in arguments.items()}
-        lines = {
-            name: formula.lines(values, figures)
-            for name, formula in self.results.items()
-            if isinstance(formula, Derivation)
-        }
-        merged = merge_parts(lines) if len(lines) > 1 else next(iter(lines.values()), [])
-        return _format_calls(self.arguments, case)[0], merged
+        lines = self._merge_lines(lambda formula: formula.lines(values, figures))
+        return _format_calls(self.arguments, case)[0], lines
+
+    def _merge_lines(self, make_lines):
+        """Merge the lines that are made from each result's derivation, if it has one."""
+        derived = {n: each for n, each in self.results.items() if isinstance(each, Derivation)}
+        lines = {name: make_lines(derivation) for name, derivation in derived.items()}
+        return merge_parts(lines) if len(self.results) > 1 else next(iter(lines.values()), [])
 
     def with_case_seed(self, seed):
         return replace(self, seed=seed)
@@ -144,7 +141,7 @@ class Function(Question):
         limit = TimeLimit()
         for number, case in enumerate(self.cases):
             try:
-                results[number] = limit.call(self._compute_result, function, case)
+                results[number] = limit.call(self._call, function, case)
             except _TroubleError as error:
                 troubles[number] = error.verdict
             except EndlessError:
@@ -171,78 +168,61 @@ class Function(Question):
 
     def _judge_columns(self, results):
         columns = dict(zip(self.results, zip(*results, strict=True), strict=True))
-        right, slips, credit = [], [], 0.0
-        messages: dict[str, list[str]] = {}
-        first = None
-        for name, column in columns.items():
-            known = self.known_slips[name]
-            if known.remark_if_right(column) is not None:
-                right.append(name)
-                credit += 1
-                continue
-            first = known.find_first_wrong_case(column) if first is None else first
-            rounded = _are_rounded(column, known.right)
-            diagnosis = None if rounded else known.diagnose(column)
-            if rounded:
-                credit += HALF_CREDIT
-                slips.append("rounded")
-                message = sentence("function.rounded")
-            elif diagnosis:
-                credit += diagnosis.credit
-                slips += diagnosis.names
-                message = diagnosis.message
-            elif any(given.value < 0 for given in column):
-                message = sentence("number.negative")
-            elif not any(given.value for given in column):
-                message = sentence("number.zero")
-            elif len({given.value for given in column}) == 1:
-                message = sentence("function.ignores")
-            else:
-                message = sentence("function.unknown")
-            messages.setdefault(message, []).append(name)
-        if first is None:
+        verdicts = {name: self._judge_column(name, column) for name, column in columns.items()}
+        wrong = [name for name, verdict in verdicts.items() if verdict.credit < 1]
+        if not wrong:
             return Verdict(1, self.praise)
-        names = join_items(columns)
         turned = list(columns.values())[::-1]
-        if not right and all(
+        if len(wrong) == len(columns) and all(
             known.remark_if_right(column) is not None
             for known, column in zip(self.known_slips.values(), turned, strict=True)
         ):
-            return Verdict(HALF_CREDIT, sentence("parts.swapped", names=names), slips=("order",))
-        message = next(iter(messages))
+            message = sentence("parts.swapped", names=join_items(columns))
+            return Verdict(HALF_CREDIT, message, slips=("order",))
+        message = verdicts[wrong[0]].message
         if len(columns) > 1:
-            message = join_part_messages(right, messages)
-        wrong = [
-            (column[first].value, self.known_slips[name].right[first])
-            for name, column in columns.items()
-            if name not in right
+            message = join_part_messages(verdicts)
+        first = self.known_slips[wrong[0]].find_first_wrong_case(columns[wrong[0]])
+        values = [
+            (columns[name][first].value, self.known_slips[name].right[first]) for name in wrong
         ]
-        message = self._add_example(message, first, *zip(*wrong, strict=True))
-        return Verdict(credit / len(columns), message, slips=tuple(slips))
+        message = self._add_example(message, first, *zip(*values, strict=True))
+        credit = sum(verdict.credit for verdict in verdicts.values()) / len(columns)
+        slips = tuple(slip for verdict in verdicts.values() for slip in verdict.slips)
+        return Verdict(credit, message, slips=slips)
+
+    def _judge_column(self, name, column):
+        known = self.known_slips[name]
+        if known.remark_if_right(column) is not None:
+            return Verdict(1, "")
+        if _are_rounded(column, known.right):
+            return Verdict(HALF_CREDIT, sentence("function.rounded"), slips=("rounded",))
+        if diagnosis := known.diagnose(column):
+            return Verdict(diagnosis.credit, diagnosis.message, slips=diagnosis.names)
+        if any(given.value < 0 for given in column):
+            return Verdict(0, sentence("number.negative"))
+        if not any(given.value for given in column):
+            return Verdict(0, sentence("number.zero"))
+        same = len({given.value for given in column}) == 1
+        return Verdict(0, sentence("function.ignores" if same else "function.unknown"))
 
     def _add_example(self, message, number, given, right):
         """Append the given and right values of one call to the message, if there is room."""
         words = {"found": _format_values(given, right), "right": _format_values(right, given)}
-        for call in _format_calls(self.arguments, self.cases[number]):
-            longer = f"{message} {sentence('function.gives', call=call, **words)}"
-            if len(longer) <= LONGEST_MESSAGE:
-                return longer
-        return message
+        calls = _format_calls(self.arguments, self.cases[number])
+        longer = [f"{message} {sentence('function.gives', call=call, **words)}" for call in calls]
+        return first_that_fits([*longer, message])
 
     def _call_sentence(self, key, case, names=None, **fields):
         """Return a sentence about one call, shortened if it is too long."""
         room = LONGEST_MESSAGE - len(sentence("function.elsewhere", message=""))
         calls = _format_calls(names or self.arguments, case)
-        sentences = [sentence(key, call=call, **fields) for call in calls]
-        return next((text for text in sentences if len(text) <= room), sentences[-1])
-
-    def _compute_result(self, function, case):
-        """Return the function's results in a case as numbers, or raise _TroubleError."""
-        return self._read_result(self._call(function, case), case)
+        return first_that_fits([sentence(key, call=call, **fields) for call in calls], room)
 
     def _call(self, function, case):
+        """Return the function's results in a case as numbers, or raise _TroubleError."""
         try:
-            return call_student.call_function(function, case)
+            raw = call_student.call_function(function, case)
         except _TroubleError:
             raise
         except (Exception, SystemExit) as error:
@@ -256,8 +236,6 @@ class Function(Question):
                     "function.raised", case, names, error=call_student.error_text(error)
                 )
             raise _TroubleError(Verdict(0, message, slips=(name,))) from None
-
-    def _read_result(self, raw, case):
         if is_missing(raw):
             message = self._call_sentence("function.no-return", case)
             raise _TroubleError(Verdict(0, message, slips=("no return",)))

@@ -124,10 +124,6 @@ class Number(Question):
         values = {name: figure.value for name, figure in self.inputs.items()}
         return self.formula.lines(values, format_figures(self.inputs))
 
-    def _matches_a_slip(self, given):
-        """Return whether a slip gives the number to all of its digits."""
-        return any(rounds_to(slip.column[0], given, 2) for slip in self.known_slips.singles)
-
     def _wrong_label_verdict(self):
         message = sentence("number.wrong-label", wanted=units.format_unit(self.unit))
         return Verdict(HALF_CREDIT, message, slips=("wrong label",))
@@ -159,12 +155,11 @@ class Number(Question):
         if self.usual and not any(self.usual in slip.names for slip in self.known_slips.singles):
             problems.append(f"its usual slip {self.usual!r} isn't one of its slips")
         if self.unit == "tokens":
-            wholes = [
-                s.names[0]
-                for s in self.known_slips.steps
-                if s.column[0] == self._round_up_reference
+            problems += [
+                f"the slip {slip.names[0]!r} is the first whole number"
+                for slip in self.known_slips.steps
+                if slip.column[0] == self._round_up_reference
             ]
-            problems += [f"the slip {name!r} is the first whole number" for name in wholes]
         return problems
 
     def with_inputs(self, inputs):
@@ -202,7 +197,10 @@ class Number(Question):
             return self._wrong_label_verdict()
         reference = self.reference()
         near = math.isclose(given.value, reference, rel_tol=NEAR_RTOL)
-        if has_swapped_digits(given, reference) and not self._matches_a_slip(given):
+        values = [slip.column[0] for slip in self.known_slips.singles]
+        if has_swapped_digits(given, reference) and not any(
+            rounds_to(value, given, 2) for value in values
+        ):
             return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
         if diagnosis:
             vague = near and diagnosis.is_vague
@@ -213,12 +211,10 @@ class Number(Question):
             return Verdict(0, sentence("number.one-digit"), slips=("one digit",))
         if rounds_to(reference, given, 2, math.inf):
             return Verdict(0, sentence("number.two-digits"), slips=("few digits",))
-        if type(answer) is int:
-            targets = [reference, *(single.column[0] for single in self.known_slips.singles)]
-            if hint := explain_caret(answer, targets):
-                return Verdict(0, hint, slips=("caret",))
-        values = {name: figure.value for name, figure in self.inputs.items()}
-        if self.beyond and (why := apply_formula(self.beyond, values | {"answer": given.value})):
+        if type(answer) is int and (hint := explain_caret(answer, [reference, *values])):
+            return Verdict(0, hint, slips=("caret",))
+        inputs = {name: figure.value for name, figure in self.inputs.items()}
+        if self.beyond and (why := apply_formula(self.beyond, inputs | {"answer": given.value})):
             return Verdict(0, why)
         if self.rtol > MEASURED_RTOL and 0 < given.value < math.inf:
             way = describe_direction(given.value / reference)
@@ -254,44 +250,36 @@ class Several(Question):
     def judge(self, answer):
         if is_missing(answer):
             return missing_verdict(answer)
-        names = join_items(self.parts)
         try:
-            answers = order_by_labels(answer, list(self.parts))
+            ordered = order_by_labels(answer, list(self.parts))
         except UnreadableError as error:
             return unreadable_verdict(error)
-        empty = [name for name, value in zip(self.parts, answers, strict=True) if is_missing(value)]
-        if len(empty) == len(answers):
+        if all(map(is_missing, ordered)):
             return missing_verdict(...)
-        verdicts = {
-            name: part.judge(value)
-            for (name, part), value in zip(self.parts.items(), answers, strict=True)
-        }
+        answers = dict(zip(self.parts, ordered, strict=True))
+        verdicts = {name: part.judge(answers[name]) for name, part in self.parts.items()}
         right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
-        for (name, part), value in zip(self.parts.items(), answers, strict=True):
+        for name, part in self.parts.items():
             if verdicts[name].slips and (settled := part.find_settled_names(right)):
-                verdicts[name] = part.judge(value, settled)
+                verdicts[name] = part.judge(answers[name], settled)
         verdicts |= dict(self._verdicts_that_follow(verdicts, answers))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
-        if credit < HALF_CREDIT and _is_in_another_order(list(self.parts.values()), answers):
-            message = self.swapped or sentence("parts.swapped", names=names)
+        if credit < HALF_CREDIT and _is_in_another_order(self.parts.values(), ordered):
+            message = self.swapped or sentence("parts.swapped", names=join_items(self.parts))
             return Verdict(HALF_CREDIT, message, slips=("order",))
         if credit == 1:
             return Verdict(1, self.praise)
-        messages: dict[str, list[str]] = {}
-        for name, verdict in verdicts.items():
-            if verdict.credit < 1:
-                messages.setdefault(verdict.message, []).append(name)
         good = tuple(name for name, verdict in verdicts.items() if verdict.credit == 1)
         slips = tuple(f"{n}: {slip}" for n, verdict in verdicts.items() for slip in verdict.slips)
-        return Verdict(credit, join_part_messages(good, messages), slips=slips, right=good)
+        return Verdict(credit, join_part_messages(verdicts), slips=slips, right=good)
 
     def _verdicts_that_follow(self, verdicts, answers):
         """Yield verdicts on wrong parts that follow from the student's other answers."""
         given = {}
-        for (name, part), value in zip(self.parts.items(), answers, strict=True):
+        for name, part in self.parts.items():
             with contextlib.suppress(UnreadableError):
-                given[name] = read_number(value, part.unit, part.figure)
+                given[name] = read_number(answers[name], part.unit, part.figure)
         values = {name: number.value for name, number in given.items()}
         for name in given:
             if verdicts[name].state != "wrong":

@@ -106,7 +106,7 @@ class Puzzle(Question):
                 wrong = program if failed else run.wrong
                 slips = [] if failed else _matching_slips(self.faults, run)
                 message = sentence("puzzle.in-case", sizes=case.text(), message=wrong)
-                return Verdict(0, _join_messages(message, slips, run), slips=_slip_names(slips))
+                return _verdict_with_slips(0, message, slips, run)
             if worst is None or run.moved_bytes / case.least > worst[0]:
                 worst = run.moved_bytes / case.least, case, run
         if len(programs) != len(self.cases):
@@ -122,7 +122,7 @@ class Puzzle(Question):
         message = sentence("puzzle.in-case", sizes=case.text(), message=message)
         if not slips:
             message = f"{message} {run.words}"
-        return Verdict(share, _join_messages(message, slips, run), slips=_slip_names(slips))
+        return _verdict_with_slips(share, message, slips, run)
 
     def _points_share(self, times):
         """Return the share of the points for a given multiple of the least bytes."""
@@ -139,9 +139,6 @@ def _matching_slips(slips, run):
     return [slip for slip in slips if run.counts and apply_formula(slip.formula, run.counts)]
 
 
-def _join_messages(message, slips, run):
-    return " ".join([message, *(slip.says.format(**run.counts) for slip in slips)])
-
-
-def _slip_names(slips):
-    return tuple(slip.name for slip in slips)
+def _verdict_with_slips(credit, message, slips, run):
+    message = " ".join([message, *(slip.says.format(**run.counts) for slip in slips)])
+    return Verdict(credit, message, slips=tuple(slip.name for slip in slips))

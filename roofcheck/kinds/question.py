@@ -128,9 +128,9 @@ class Question(abc.ABC):
 
     def _placeholders(self):
         inputs = self.all_inputs()
-        return {name: format_input(figure) for name, figure in inputs.items()} | {
-            "chip": name_chips(inputs)
-        }
+        chips = dict.fromkeys(figure.chips[0] for figure in inputs.values() if figure.chips)
+        texts = {name: format_input(figure) for name, figure in inputs.items()}
+        return texts | {"chip": join_items(chips)}
 
     @property
     def has_new_figures(self) -> bool:
@@ -205,12 +205,16 @@ def choose_lower_verdict(known: Verdict, other: Verdict) -> Verdict:
     return Verdict(other.credit, sentence("function.known-cases"), slips=("known cases alone",))
 
 
-def join_part_messages(good: Collection[str], messages: Mapping[str, list[str]]) -> str:
+def join_part_messages(verdicts: Mapping[str, Verdict]) -> str:
     """Say which parts are right, and what is wrong with each of the others.
 
-    ``messages`` maps each message to the wrong parts that it is about. If the text is too long,
-    messages are shortened, and then only the first is given.
+    If the text is too long, messages are shortened, and then only the first is given.
     """
+    good = [name for name, verdict in verdicts.items() if verdict.credit == 1]
+    messages: dict[str, list[str]] = {}
+    for name, verdict in verdicts.items():
+        if verdict.credit < 1:
+            messages.setdefault(verdict.message, []).append(name)
     right = [sentence("parts.right", names=capitalise(join_items(good)))] if good else []
     for shorten in (str, first_sentence):
         wrong = [
@@ -250,11 +254,6 @@ def format_figures(inputs):
         else format_input(figure)
         for name, figure in inputs.items()
     }
-
-
-def name_chips(inputs):
-    """Return the names of the inputs' chips, for use in a sentence."""
-    return join_items(dict.fromkeys(figure.chips[0] for figure in inputs.values() if figure.chips))
 
 
 def choose_other_chips(inputs, rng):

@@ -139,9 +139,8 @@ class ScratchpadCase(Case):
 
     def text(self):
         sizes = [f"{name} = {length}" for name, length in self.sizes.items()]
-        return str(
-            join_items([*sizes, self.sentence("room", room=format_quantity(self.capacity, "B"))])
-        )
+        room = self.sentence("room", room=format_quantity(self.capacity, "B"))
+        return str(join_items([*sizes, room]))
 
     def without_numbers(self):
         inputs = {name: np.zeros(values.shape) for name, values in self.inputs.items()}
@@ -331,12 +330,12 @@ class NetworkCase(Case):
             "one_way": not any((target, source) in carried for source, target in carried),
             "idlest": min(fabric.carried.values(), default=0),
         }
-        wrong = ""
-        for chip, pieces in fabric.lacking.items():
-            wrong = self.sentence("lacks", chip=chip, pieces=join_items(map(str, pieces)))
-            break
+        lacks = (
+            self.sentence("lacks", chip=chip, pieces=join_items(map(str, pieces)))
+            for chip, pieces in fabric.lacking.items()
+        )
         words = self.sentence("carried", busiest=fabric.busiest, steps=fabric.steps)
-        return Count(fabric.busiest, counts, words, wrong)
+        return Count(fabric.busiest, counts, words, next(lacks, ""))
 
 
 class RecordingFabric(Fabric):

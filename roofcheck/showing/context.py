@@ -68,9 +68,8 @@ def find_problems(question: Question) -> list[str]:
     if question.beside.count(FENCE) % 2:
         problems.append(f"a code block that starts with {FENCE} has no end")
     if unknown := re.search(r"\{(\w+)\}", question.context_text()):
-        problems.append(
-            f"{unknown[1]!r} is not an input{suggest_name(unknown[1], [*question.all_inputs()])}"
-        )
+        nearest = suggest_name(unknown[1], [*question.all_inputs()])
+        problems.append(f"{unknown[1]!r} is not an input{nearest}")
     problems += [
         f"no chip {name!r}{suggest_name(name, CHIP_NAMES)}"
         for name in question.chips

@@ -46,7 +46,8 @@ def deck_answer(question):
             named = [slip for slip in singles if question.usual in slip.names]
             steps = named or question.known_slips.steps or question.known_slips.single_changes
             usual = _find_usual_slip(steps)
-            slip = _show_slip(question, usual.column[0]) if usual else ()
+            wrong = format_value(usual.column[0], question.unit) if usual else ""
+            slip = (wrong, question.judge(wrong).message) if usual else ()
             answer = format_value(question.reference(), question.unit)
             return DeckAnswer(answer, question.praise, *slip)
         case Several():
@@ -68,12 +69,6 @@ def deck_answer(question):
         case Function() | Puzzle():
             return DeckAnswer(question.how, question.praise)
     raise ValueError(f"{type(question).__name__} has no answer for a slide")
-
-
-def _show_slip(question, value):
-    """Return a wrong value, formatted for a slide, and the check's message."""
-    text = format_value(value, question.unit)
-    return text, question.judge(text).message
 
 
 def _find_usual_slip(steps):

@@ -51,9 +51,8 @@ def as_markdown(lines: Iterable[Line]) -> str:
             value = f"**{value}**" if line.is_answer else value
             why = f" ({line.why})" if line.why else ""
             said.append(f"- {_capitalise_opening(' = '.join((line.what, *sides, value)))}{why}")
-    return re.sub(
-        r"\bT_([a-z]+)\b", r"$T_\\text{\1}$", _add_no_break_spaces("\n".join(said).strip())
-    )
+    text = _add_no_break_spaces("\n".join(said).strip())
+    return re.sub(r"\bT_([a-z]+)\b", r"$T_\\text{\1}$", text)
 
 
 def fold_html(title: str, body: str, is_open: bool = False) -> str:

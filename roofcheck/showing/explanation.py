@@ -23,77 +23,71 @@ def explain_answer(question, is_open: bool = False) -> str:
     one call. An order shows its text for each item, a choice the reasons for and against its
     options, and a puzzle its least traffic. Returns "" if there is no explanation.
     """
-    match question:
-        case Choice():
-            return fold_html(sentence("explained.choice"), _explain_choice(question), is_open)
-        case Order():
-            return fold_html(sentence("explained.order"), _explain_order(question), is_open)
-        case Puzzle():
-            body = _paragraph(question.best_schedule) + _steps_with_example(
-                question, "explained.case"
-            )
-            return fold_html(sentence("explained.least"), body, is_open)
-        case Function():
-            body = _steps_with_example(question, "explained.call")
-        case _:
-            body = as_html_list(question.derivation())
-    return fold_html(sentence("derivation.title"), body, is_open)
+    title, parts = _explain(question)
+    return fold_html(title, "".join(map(_part_as_html, parts)), is_open)
 
 
 def as_text(question) -> str:
     """Explain a question's answer for a terminal."""
-    title, body = sentence("derivation.title"), _step_lines(question.derivation())
+    title, parts = _explain(question)
+    lines = [f"  {line}" for part in parts for line in _part_lines(part)]
+    return "\n".join([title, *lines]) if lines else ""
+
+
+def _explain(question):
+    """Return a title and the parts of an explanation.
+
+    A part is a paragraph, a pair of its bold start and its rest, a dict of the items of a numbered
+    list to the remarks on them, or the Lines of a derivation.
+    """
     match question:
         case Choice():
-            title = sentence("explained.choice")
-            body = [" ".join(reason) for reason in _list_reasons(question)]
+            right, *others = _list_reasons(question)
+            return sentence("explained.choice"), [right, *map(" ".join, others)]
         case Order():
-            title = sentence("explained.order")
-            items = enumerate(_list_order(question), start=1)
-            body = [f"{place}. {''.join(item)}" for place, item in items]
-            body += filter(None, [question.praise])
-        case Function() | Puzzle() if body:
-            key = "explained.case" if isinstance(question, Puzzle) else "explained.call"
-            case, lines = question.example()
-            body = [*body, *([sentence(key, case=case), *_step_lines(lines)] if lines else [])]
+            return sentence("explained.order"), [_list_order(question), question.praise]
+    title, parts = sentence("derivation.title"), [question.derivation()]
+    if isinstance(question, (Function, Puzzle)) and parts[0]:
+        key = "explained.case" if isinstance(question, Puzzle) else "explained.call"
+        case, lines = question.example()
+        parts += [sentence(key, case=case), lines]
     if isinstance(question, Puzzle):
-        title, body = sentence("explained.least"), [*filter(None, [question.best_schedule]), *body]
-    return "\n".join([title, *(f"  {line}" for line in body)]) if body else ""
+        title, parts = sentence("explained.least"), [question.best_schedule, *parts]
+    return title, parts
 
 
-def _step_lines(lines):
-    return [line.removeprefix("  ") for line in derivation_page.as_text(lines).splitlines()[1:]]
+def _part_as_html(part):
+    match part:
+        case str():
+            return _paragraph(part)
+        case tuple():
+            start, rest = map(text_as_html, part)
+            return f"<p><b>{start}</b> {rest}</p>"
+        case dict():
+            items = (
+                f"<li><b>{text_as_html(item)}</b>{text_as_html(remark)}</li>"
+                for item, remark in part.items()
+            )
+            return f"<ol>{''.join(items)}</ol>"
+    return as_html_list(part)
 
 
-def _steps_with_example(question, key):
-    steps = as_html_list(question.derivation())
-    if not steps:
-        return ""
-    case, lines = question.example()
-    return f"{steps}{_paragraph(sentence(key, case=case))}{as_html_list(lines)}"
-
-
-def _explain_order(question):
-    items = (
-        f"<li><b>{text_as_html(item)}</b>{text_as_html(remark)}</li>"
-        for item, remark in _list_order(question)
-    )
-    return f"<ol>{''.join(items)}</ol>{_paragraph(question.praise)}"
+def _part_lines(part):
+    match part:
+        case str():
+            return [part] if part else []
+        case tuple():
+            return [" ".join(part)]
+        case dict():
+            items = enumerate(part.items(), start=1)
+            return [f"{place}. {item}{remark}" for place, (item, remark) in items]
+    return [line.removeprefix("  ") for line in derivation_page.as_text(part).splitlines()[1:]]
 
 
 def _list_order(question):
     """Return the items in the right order, each with its remark after a colon, or ""."""
     shows = question.shows or (lambda _: "")
-    return [(item, shows(item) and f": {shows(item)}") for item in question.reference()]
-
-
-def _explain_choice(question):
-    (right, why), *others = _list_reasons(question)
-    paragraphs = [
-        f"<b>{text_as_html(right)}</b> {text_as_html(why)}",
-        *(text_as_html(" ".join(reason)) for reason in others),
-    ]
-    return "".join(f"<p>{paragraph}</p>" for paragraph in paragraphs)
+    return {item: shows(item) and f": {shows(item)}" for item in question.reference()}
 
 
 def _list_reasons(question):
@@ -123,19 +117,15 @@ def format_answer(question, value) -> str:
     """
     if value is None or value is ... or callable(value):
         return ""
-    parts = [*getattr(question, "parts", {}).items()]
-    if isinstance(value, Mapping):
-        units = [getattr(dict(parts).get(name), "unit", "") for name in value]
-        rows = zip(value, value.values(), units, strict=True)
-        return _join_values(f"{name}: {_format_value(number, unit)}" for name, number, unit in rows)
+    units = {name: part.unit for name, part in getattr(question, "parts", {}).items()}
     if isinstance(value, (list, tuple, set, np.ndarray)):
         value = [*np.ravel(value)] if isinstance(value, np.ndarray) else [*value]
-        if len(value) == len(parts):
-            pairs = zip(parts, value, strict=True)
-            return _join_values(
-                f"{name}: {_format_value(number, part.unit)}" for (name, part), number in pairs
-            )
-        return _join_values(map(_format_value, value), ", ")
+        if len(value) != len(units):
+            return _join_values(map(_format_value, value), ", ")
+        value = dict(zip(units, value, strict=True))
+    if isinstance(value, Mapping):
+        rows = ((name, _format_value(item, units.get(name, ""))) for name, item in value.items())
+        return _join_values(f"{name}: {shown}" for name, shown in rows)
     return _format_value(value, getattr(question, "unit", ""))
 
 

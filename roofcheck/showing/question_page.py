@@ -64,7 +64,10 @@ def describe_answer(question: Question, seed: str) -> str:
             return sentence("format.several", count=len(parts), **words)
         case Number():
             number, other = _choose_example(question)
-            wanted = _name_wanted(question.unit)
+            wanted = units.format_unit(question.unit)
+            if question.unit not in WHOLE_PHRASES:
+                key = "format.of" if question.unit in COUNTED_UNITS else "format.in"
+                wanted = Sentence(key, unit=wanted)
             return sentence("format.number", wanted=wanted, example=number, other=other)
         case Function() | Puzzle():
             return sentence("format.function", signature=find_signature(question))
@@ -80,15 +83,6 @@ def find_signature(question: Question) -> str:
 def is_answered_by_code(question: Question) -> bool:
     """Return whether the answer is a function, which takes several lines."""
     return isinstance(question, (Function, Puzzle)) and not isinstance(question, Formula)
-
-
-def _name_wanted(unit):
-    """Return the name of a number in this unit, for use in a sentence."""
-    if unit in WHOLE_PHRASES:
-        return units.format_unit(unit)
-    return Sentence(
-        "format.of" if unit in COUNTED_UNITS else "format.in", unit=units.format_unit(unit)
-    )
 
 
 def _name_part(name, unit):

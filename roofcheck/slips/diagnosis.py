@@ -69,7 +69,7 @@ def _factor_message(fitting, right):
         messages = [sentence("slip.factor-because", reason=f"{_join_ways(clauses)}.", **words)]
     places = "; ".join(dict.fromkeys(str(slip.where) for slip in fitting))
     messages.append(sentence("slip.factor-places", places=places, **words))
-    return next((text for text in messages if len(text) <= LONGEST_MESSAGE), messages[-1])
+    return first_that_fits(messages)
 
 
 def _is_guess(slip):
@@ -90,17 +90,18 @@ def _diagnosis_message(fitting, right, figures):
         slip = fitting[0]
         ambiguous = slip.ambiguous or _is_off_by_a_plain_factor(slip.column, right, figures)
         if hidden or (slip.is_certain and ambiguous):
-            return _add_or_another(sentences[0])
+            texts = sentences[0], f"{_first_clause(sentences[0])}."
+            return first_that_fits([sentence("slip.or-another", slip=text) for text in texts])
         return _shorten(slip.says)
-    openings = [*dict.fromkeys(_lower_first(_first_clause(sentence)) for sentence in sentences)]
+    clauses = map(_first_clause, sentences)
+    openings = [*dict.fromkeys(clause[:1].lower() + clause[1:] for clause in clauses)]
     if len(openings) == 1:
         return f"{_first_clause(sentences[0])}."
     ways = _join_ways(openings)
     places = "; ".join(dict.fromkeys(str(slip.where) for slip in fitting if slip.where))
     messages = [sentence("slip.either", ways=ways)]
     messages += [sentence("slip.places", places=places)] if places else []
-    short = (message for message in messages if len(message) <= LONGEST_MESSAGE)
-    return next(short, sentence("slip.many"))
+    return first_that_fits([*messages, sentence("slip.many")])
 
 
 def _shorten(says):
@@ -112,10 +113,9 @@ def _shorten(says):
     return str(Sentence(says.key, **fields | short))
 
 
-def _add_or_another(slip):
-    message = sentence("slip.or-another", slip=slip)
-    short = sentence("slip.or-another", slip=f"{_first_clause(slip)}.")
-    return message if len(message) <= LONGEST_MESSAGE else short
+def first_that_fits(messages: Sequence[str], most: int = LONGEST_MESSAGE) -> str:
+    """Return the first of several messages that is short enough, or else the last."""
+    return next((text for text in messages if len(text) <= most), messages[-1])
 
 
 def is_plain_factor(value: float, other: float) -> bool:
@@ -142,7 +142,3 @@ def first_sentence(message: str) -> str:
 
 def _first_clause(text):
     return re.split(r"[.:;?]\s", text, maxsplit=1)[0].rstrip(".:?")
-
-
-def _lower_first(sentence):
-    return sentence[:1].lower() + sentence[1:]

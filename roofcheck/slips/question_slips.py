@@ -11,7 +11,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from roofcheck.reading import units
 from roofcheck.reading.agreement import (
@@ -71,6 +71,7 @@ def constant_formula(value: float) -> Callable:
     return lambda: value
 
 
+@dataclass(eq=False)
 class QuestionSlips:
     """All slips of one formula, with the answer that each gives. Slips are computed on first use.
 
@@ -87,23 +88,19 @@ class QuestionSlips:
     exact : whether all numbers are small integers, which would always match some pair of slips
     """
 
-    def __init__(
-        self,
-        formula: Callable,
-        inputs: Mapping[str, Input],
-        cases: Sequence[Mapping] = ({},),
-        *,
-        own: Sequence[Slip] = (),
-        unit: str = "",
-        half: Sequence[str] = (),
-        rtol: float = 0.01,
-        words: Mapping[str, str] = {},
-        exact: bool = False,
-    ):
-        self._computation = Computation(formula, inputs, cases, unit)
-        self.rtol, self._exact = rtol, exact
+    formula: Callable
+    inputs: Mapping[str, Input]
+    cases: Sequence[Mapping] = ({},)
+    own: Sequence[Slip] = ()
+    unit: str = ""
+    half: Sequence[str] = ()
+    rtol: float = 0.01
+    words: Mapping[str, str] = field(default_factory=dict)
+    exact: bool = False
+
+    def __post_init__(self):
+        self._computation = Computation(self.formula, self.inputs, self.cases, self.unit)
         self.right = self._computation.right
-        self._own, self._half, self._words = own, half, words
 
     @functools.cached_property
     def alternatives(self) -> list[SlipValue]:
@@ -116,7 +113,7 @@ class QuestionSlips:
         steps = [slip for slip in self._table_slip_values if slip.credit < 1]
         steps += self._mistaken_inputs()
         steps = [
-            replace(step, credit=HALF_CREDIT) if step.names[0] in self._half else step
+            replace(step, credit=HALF_CREDIT) if step.names[0] in self.half else step
             for step in steps
         ]
         return [step for step in steps if self._computation.is_distinct(step.column)]
@@ -139,19 +136,18 @@ class QuestionSlips:
         plain: list[SlipValue] = []
         other: list[tuple[str, SlipValue]] = []
         seldom: list[SlipValue] = []
-        formula = self._computation.formula
-        derived = isinstance(formula, Derivation)
+        derived = isinstance(self.formula, Derivation)
         right = ColumnSet(slip.column for slip in self.alternatives)
         known = ColumnSet()
-        for change in list_single_changes(formula, self._computation.inputs) if derived else ():
+        for change in list_single_changes(self.formula, self.inputs) if derived else ():
             column = self._computation.compute(formula=change.derivation)
             if not self._computation.is_distinct(column) or not all(map(math.isfinite, column)):
                 continue
             if column in right:
                 continue
-            says = self._words.get(change.name, change.says)
-            credit = HALF_CREDIT if change.name in self._half else 0.0
-            usual = change.holds_for_value or change.name in self._words
+            says = self.words.get(change.name, change.says)
+            credit = HALF_CREDIT if change.name in self.half else 0.0
+            usual = change.holds_for_value or change.name in self.words
             digits = USUAL_DIGITS if usual else CHANGE_DIGITS
             kind = {"is_certain": False, "is_generic": not usual}
             slip = SlipValue((change.name,), column, says, credit, digits, change.where, **kind)
@@ -173,8 +169,8 @@ class QuestionSlips:
     @functools.cached_property
     def singles(self) -> list[SlipValue]:
         """All single slips: steps, changes, and the right result inverted or scaled."""
-        unit = self._computation.unit
-        factors = [*unit_scales(unit), *factors_of_two(self._computation), *zero_scales(unit)]
+        others = [*factors_of_two(self._computation), *zero_scales(self.unit)]
+        factors = [*unit_scales(self.unit), *others]
         scaled = [scale.apply_to(self.right) for scale in factors]
         known = self.steps + self.single_changes
         columns = ColumnSet(slip.column for slip in known)
@@ -244,7 +240,7 @@ class QuestionSlips:
     def _table_slip_values(self):
         return [
             SlipValue((s.name,), self._computation.compute(formula=s.formula), s.says, s.credit)
-            for s in self._own
+            for s in self.own
         ]
 
     @functools.cached_property
@@ -321,13 +317,13 @@ class QuestionSlips:
                 if column not in seen:
                     seen.add(column)
                     slip = f"{name}: {mistaken.name}"
-                    says = self._words.get(slip, mistaken.says)
+                    says = self.words.get(slip, mistaken.says)
                     ambiguous = is_plain_factor(mistaken.value, figure.value)
                     details = {"min_digits": mistaken.min_digits, "where": figure.what}
                     yield SlipValue((slip,), column, says, ambiguous=ambiguous, **details)
 
     def _inverted_slips(self) -> Iterator[SlipValue]:
-        dimension = units.DIMENSIONS[self._computation.unit]
+        dimension = units.DIMENSIONS[self.unit]
         if all(self.right) and dimension in ("intensity", "ratio", "time", "data"):
             column = tuple(1 / value for value in self.right)
             if self._computation.is_distinct(column):
@@ -345,8 +341,8 @@ class QuestionSlips:
         meets, room = 0, CHANCE_OF_PAIRS * WINDOW / (2 * EXACT_RTOL)
         known = ColumnSet([self.right, *(single.column for single in self.singles)])
         plain = {scale.name for scale in factors}
-        named = [scale for scale in unit_scales(self._computation.unit) if scale.credit]
-        for second in [] if self._exact else [*named, *factors]:
+        named = [scale for scale in unit_scales(self.unit) if scale.credit]
+        for second in [] if self.exact else [*named, *factors]:
             for step in self.singles:
                 # Two factors make one factor. A slip that needs three digits is not paired.
                 usual = step in self.steps and step.min_digits < 3

@@ -55,25 +55,23 @@ def _inverted_rate_slips(computation) -> Iterator[SlipValue]:
 
 def _other_chip_slips(computation) -> Iterator[SlipValue]:
     of_chip = {name: figure for name, figure in computation.figure_inputs() if figure.chips}
+    chips = {chip: chip for figure in of_chip.values() for chip in figure.chips}
     for main in dict.fromkeys(figure.chips[0] for figure in of_chip.values()):
         names = [name for name, figure in of_chip.items() if figure.chips[0] == main]
         owners: dict[tuple, dict[str, None]] = {}
         rows: dict[tuple, dict[str, None]] = {}
         for other in (chip for chip in course_chips() if chip.name != main):
             fitting = [name for name in names if of_chip[name].fits_chip(other)]
-            replaced = {name: _value_on(of_chip[name], main, other.name) for name in fitting}
+            drawn = chips | {main: other.name}
+            replaced = {name: of_chip[name].redraw(None, drawn).value for name in fitting}
             if len(fitting) == len(names):
                 rows.setdefault(computation.compute(replaced), {})[other.name] = None
             for name, value in replaced.items() if len(names) > 1 else ():
                 owners.setdefault(computation.compute({name: value}), {})[other.name] = None
         for slip, columns in ((ANOTHER_ROW, rows), (f"{ANOTHER_CHIP} of the table", owners)):
-            for column, chips in columns.items():
-                says = Sentence("slip.other-chip", other=join_items(chips, "or"), chip=main)
+            for column, others in columns.items():
+                says = Sentence("slip.other-chip", other=join_items(others, "or"), chip=main)
                 yield SlipValue((slip,), column, says)
-
-
-def _value_on(figure, main, other):
-    return figure.redraw(None, {chip: chip for chip in figure.chips} | {main: other}).value
 
 
 def _parentheses_slips(computation) -> Iterator[SlipValue]:

@@ -19,8 +19,6 @@ from roofcheck.steps.algebra import (
     Product,
     Sum,
     find_names,
-    make_product,
-    make_sum,
 )
 from roofcheck.steps.derivation import Derivation, Step
 from roofcheck.steps.inputs import Input
@@ -128,21 +126,18 @@ class _ChangeWording:
         place = fields["what"] if alone else step_name
         fields = plain if change.kind == "short" else fields
         left_out = change.kind == "left-out" and isinstance(what, Name)
+        # A max of times has its own sentences.
+        timed = DIMENSIONS.get(step.unit) == "time" and change.kind.startswith(EXTREME_KINDS[0])
+        key = f"act.{change.kind}-time" if timed else f"act.{change.kind}"
         return SingleChange(
             f"{step.name}: {change.kind} {', '.join(plain.values())}",
             self._derivation.with_step(step.name, change.tree),
-            Sentence(f"act.{_sentence_key(step, change.kind)}", **fields, step=step_name),
+            Sentence(key, **fields, step=step_name),
             place,
             what.name if left_out else "",
             holds_for_value=change.kind.startswith(EXTREME_KINDS),
             is_seldom=change.kind in SELDOM_KINDS,
         )
-
-
-def _sentence_key(step, kind):
-    """Return the key of a change's sentence; a max of times has its own sentences."""
-    timed = DIMENSIONS.get(step.unit) == "time"
-    return f"{kind}-time" if timed and kind.startswith(EXTREME_KINDS[0]) else kind
 
 
 def list_tree_changes(tree: Node) -> Iterator[TreeChange]:
@@ -178,49 +173,45 @@ def _root_changes(tree):
 def _sum_changes(tree, terms):
     for number, (sign, term) in enumerate(terms):
         others = terms[:number] + terms[number + 1 :]
-        rest = make_sum(others)
+        rest = Sum.of(others)
         if others and isinstance(term, Constant):
             yield TreeChange(rest, "short", {"what": rest, "whole": tree})
         elif others:
             yield TreeChange(rest, "left-out", {"what": term})
         if number:
             kind = "added" if sign < 0 else "subtracted"
-            flipped = make_sum([*terms[:number], (-sign, term), *terms[number + 1 :]])
+            flipped = Sum.of([*terms[:number], (-sign, term), *terms[number + 1 :]])
             yield TreeChange(flipped, kind, {"what": term})
-        if number and _adds_two_names(terms):
-            half = make_product([(1, tree), (-1, TWO)])
+        if number and len(terms) == 2 and all(s > 0 and isinstance(t, Name) for s, t in terms):
+            half = Product.of([(1, tree), (-1, TWO)])
             yield TreeChange(half, "mean", {"what": tree})
         if not isinstance(term, Constant):
-            double = (sign, make_product([(1, TWO), (1, term)]))
-            twice = make_sum([*terms[:number], double, *terms[number + 1 :]])
+            double = (sign, Product.of([(1, TWO), (1, term)]))
+            twice = Sum.of([*terms[:number], double, *terms[number + 1 :]])
             yield TreeChange(twice, "twice", {"what": term})
-
-
-def _adds_two_names(terms):
-    return len(terms) == 2 and all(sign > 0 and isinstance(term, Name) for sign, term in terms)
 
 
 def _product_changes(tree, factors):
     for number, (sign, factor) in enumerate(factors):
         others = factors[:number] + factors[number + 1 :]
-        flipped = make_product([*factors[:number], (-sign, factor), *factors[number + 1 :]])
+        flipped = Product.of([*factors[:number], (-sign, factor), *factors[number + 1 :]])
         if others:
-            yield TreeChange(make_product(others), "left-out", {"what": factor})
+            yield TreeChange(Product.of(others), "left-out", {"what": factor})
         yield TreeChange(flipped, "divided" if sign > 0 else "multiplied", {"what": factor})
-        yield TreeChange(make_product([*factors, (sign, factor)]), "squared", {"what": factor})
+        yield TreeChange(Product.of([*factors, (sign, factor)]), "squared", {"what": factor})
         if isinstance(factor, Sum) and others:
             yield TreeChange(_without_parentheses(factors, number), "parentheses", {"what": factor})
     below = [pair for pair in factors if pair[0] < 0]
     above = [pair for pair in factors if pair[0] > 0]
     if below:
-        turned = make_product([(-sign, factor) for sign, factor in factors])
+        turned = Product.of([(-sign, factor) for sign, factor in factors])
         yield TreeChange(turned, "turned", {"what": tree})
         if len(above) == len(below) == 1:
-            difference = make_sum([(1, above[0][1]), (-1, below[0][1])])
+            difference = Sum.of([(1, above[0][1]), (-1, below[0][1])])
             yield TreeChange(difference, "difference", {"what": below[0][1]})
     if len(below) > 1 and above:
-        divisor = make_product([(1, factor) for _, factor in below])
-        yield TreeChange(make_product(above), "undivided", {"what": divisor})
+        divisor = Product.of([(1, factor) for _, factor in below])
+        yield TreeChange(Product.of(above), "undivided", {"what": divisor})
 
 
 def _without_parentheses(factors, number):
@@ -230,15 +221,15 @@ def _without_parentheses(factors, number):
     """
     sign, inner = factors[number]
     terms = list(inner.terms)
-    terms[0] = make_product([*factors[:number], (sign, terms[0])])
-    terms[-1] = make_product([(1, terms[-1]), *factors[number + 1 :]])
-    return make_sum(list(zip(inner.signs, terms, strict=True)))
+    terms[0] = Product.of([*factors[:number], (sign, terms[0])])
+    terms[-1] = Product.of([(1, terms[-1]), *factors[number + 1 :]])
+    return Sum.of(list(zip(inner.signs, terms, strict=True)))
 
 
 def _extreme_changes(tree):
     kind, arguments = tree.function, tree.arguments
     other = "min" if kind == "max" else "max"
-    everything = make_sum([(1, argument) for argument in arguments])
+    everything = Sum.of([(1, argument) for argument in arguments])
     about = {"what": tree}
     yield TreeChange(everything, f"{kind}-sum", about)
     for argument in arguments:
@@ -246,9 +237,9 @@ def _extreme_changes(tree):
     # With two numbers, this equals one argument alone; with two columns, it does not.
     yield TreeChange(Call(other, arguments), f"{kind}-other", about)
     if len(arguments) == 2:
-        difference = make_sum([(1, arguments[0]), (-1, arguments[1])])
+        difference = Sum.of([(1, arguments[0]), (-1, arguments[1])])
         yield TreeChange(Call("abs", (difference,)), f"{kind}-difference", about)
-    mean = make_product([(1, everything), (-1, Constant(len(arguments)))])
+    mean = Product.of([(1, everything), (-1, Constant(len(arguments)))])
     yield TreeChange(mean, f"{kind}-mean", about)
     if len(arguments) > 2:
         for number, argument in enumerate(arguments):
@@ -269,7 +260,7 @@ def _scale_changes(step, symbols):
     for name in dict.fromkeys(find_names(step.tree)):
         if name in symbols:
             for kind, (factor, sign) in SCALE_KINDS.items():
-                other = make_product([(1, Name(name)), (sign, Constant(factor))])
+                other = Product.of([(1, Name(name)), (sign, Constant(factor))])
                 yield TreeChange(_replace_name(step.tree, name, other), kind, {"what": Name(name)})
 
 

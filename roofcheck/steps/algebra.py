@@ -50,6 +50,17 @@ class _Node:
         return replace(self, **{self.children: tuple(parts)}) if self.children else self
 
 
+class _Chain(_Node):
+    """A sum or product, whose parts have signs."""
+
+    @classmethod
+    def of(cls, pairs: list[tuple[int, "Node"]]) -> "Node":
+        """Return the chain of (sign, part) pairs; a single part is returned unchanged."""
+        if [sign for sign, _ in pairs] == [1]:
+            return pairs[0][1]
+        return cls(tuple(part for _, part in pairs), tuple(sign for sign, _ in pairs))
+
+
 @dataclass(frozen=True)
 class Constant(_Node):
     """A number, formatted as its ``label`` if it has one."""
@@ -80,7 +91,7 @@ class Name(_Node):
 
 
 @dataclass(frozen=True)
-class Sum(_Node):
+class Sum(_Chain):
     """Terms to add, or to subtract if their ``signs`` are -1."""
 
     terms: tuple["Node", ...]
@@ -103,7 +114,7 @@ class Sum(_Node):
 
 
 @dataclass(frozen=True)
-class Product(_Node):
+class Product(_Chain):
     """Factors to multiply, or to divide by if their ``signs`` are -1."""
 
     factors: tuple["Node", ...]
@@ -303,20 +314,6 @@ def suggest_name(name: str, known) -> str:
     return f"; did you mean {nearest[0]!r}?" if nearest else f"; known are {', '.join(known)}"
 
 
-def make_product(factors: list[tuple[int, Node]]) -> Node:
-    """Return the product of (sign, factor) pairs; a single factor is returned unchanged."""
-    if [sign for sign, _ in factors] == [1]:
-        return factors[0][1]
-    return Product(tuple(factor for _, factor in factors), tuple(sign for sign, _ in factors))
-
-
-def make_sum(terms: list[tuple[int, Node]]) -> Node:
-    """Return the sum of (sign, term) pairs; a single term is returned unchanged."""
-    if [sign for sign, _ in terms] == [1]:
-        return terms[0][1]
-    return Sum(tuple(term for _, term in terms), tuple(sign for sign, _ in terms))
-
-
 def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
     """Replace names in a tree with other trees; sums and products stay flat.
 
@@ -330,7 +327,7 @@ def substitute(tree: Node, trees: Mapping[str, Node]) -> Node:
     parts = [substitute(part, trees) for part in tree.parts()]
     match tree:
         case Sum(_, signs):
-            return make_sum(_flatten(Sum, parts, signs))
+            return Sum.of(_flatten(Sum, parts, signs))
         case Product(_, signs):
             return _cancel_factors(_flatten(Product, parts, signs))
     return tree.with_parts(parts)
@@ -360,7 +357,7 @@ def _cancel_factors(factors):
     if below > MAX_DENOMINATOR:
         above, below = float(number), 1
     numbers = [(1, Constant(above))] if above != 1 or not any(s > 0 for s, _ in rest) else []
-    return make_product([*numbers, *([(-1, Constant(below))] if below != 1 else []), *rest])
+    return Product.of([*numbers, *([(-1, Constant(below))] if below != 1 else []), *rest])
 
 
 def _format_inside(node, least, format_name, plain):
@@ -390,11 +387,11 @@ def _read_node(node, figures) -> Node:
             inner = _read_node(operand, figures)
             return Constant(-inner.number) if isinstance(inner, Constant) else Sum((inner,), (-1,))
         case ast.BinOp(_, ast.Add() | ast.Sub(), _):
-            return make_sum(list(_read_chain(node, 1, figures, ast.Add, ast.Sub)))
+            return Sum.of(list(_read_chain(node, 1, figures, ast.Add, ast.Sub)))
         case ast.BinOp(_, ast.Mult() | ast.Div(), _):
-            return make_product(list(_read_chain(node, 1, figures, ast.Mult, ast.Div)))
+            return Product.of(list(_read_chain(node, 1, figures, ast.Mult, ast.Div)))
         case ast.BinOp(left, ast.FloorDiv(), right):
-            quotient = make_product(
+            quotient = Product.of(
                 [(1, _read_node(left, figures)), (-1, _read_node(right, figures))]
             )
             return Call("floor", (quotient,))

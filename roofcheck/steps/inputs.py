@@ -96,6 +96,7 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
     if doubled:
         mistakes.append(Mistaken("sparse", 2 * value, Sentence("peak.sparse")))
     mistakes += _mistaken_chips(chip, others, "peak.other-chip", lambda c: c.peaks.get(dtype))
+    same = {"dtype": dtype, "dtypes": dtypes, "sparse": sparse, "printed_sparse": printed_sparse}
     return Input(
         value,
         Sentence("peak.what", dtype=dtype, chip=chip),
@@ -109,14 +110,7 @@ def peak(chip, dtype="bf16", *, others=(), dtypes=None, sparse=True, printed_spa
             and c.peaks[dtype].confirmed
             and (_has_sparsity(c) or not printed_sparse)
         ),
-        redraw=lambda rng, chips: peak(
-            chips[chip],
-            dtype,
-            others=[chips[other] for other in others],
-            dtypes=dtypes,
-            sparse=sparse,
-            printed_sparse=printed_sparse,
-        ),
+        redraw=_redraw(peak, chip, others, **same),
     )
 
 
@@ -158,9 +152,7 @@ def bandwidth(chip, *, others=(), link=True):
         fits_chip=lambda c: (
             c.bandwidth is not None and c.bandwidth.confirmed and bool(c.interconnect or not link)
         ),
-        redraw=lambda rng, chips: bandwidth(
-            chips[chip], others=[chips[other] for other in others], link=link
-        ),
+        redraw=_redraw(bandwidth, chip, others, link=link),
     )
 
 
@@ -191,9 +183,7 @@ def link(chip, *, others=(), topology=None, peers=0):
             and (not peers or c.interconnect.links >= peers)
             and (not peers or c.interconnect.topology in ("switch", "all-pairs"))
         ),
-        redraw=lambda rng, chips: link(
-            chips[chip], others=[chips[other] for other in others], topology=topology, peers=peers
-        ),
+        redraw=_redraw(link, chip, others, topology=topology, peers=peers),
     )
 
 
@@ -273,6 +263,11 @@ def count(value, what, unit="", *, mistaken_for=(), draw=(0.25, 0.5, 2, 3, 4)):
     return Input(
         value, what, unit, GIVEN_BY_QUESTION, tuple(mistaken_for), redraw=again if draw else None
     )
+
+
+def _redraw(make, chip, others, **same):
+    """Return the ``redraw`` of an input that ``make`` makes for a chip and others."""
+    return lambda rng, chips: make(chips[chip], others=[chips[other] for other in others], **same)
 
 
 def _has_sparsity(chip):

@@ -80,12 +80,9 @@ def _answer_as_text(answer):
     # Without source code, it is not a function defined in the notebook.
     for write in (lambda: textwrap.dedent(inspect.getsource(answer)).strip(), lambda: repr(answer)):
         with contextlib.suppress(Exception):
-            return _shorten(TimeLimit().call(write))
+            text = TimeLimit().call(write)
+            return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
     return type(answer).__name__
-
-
-def _shorten(text):
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 2]} …"
 
 
 def read_answers():

@@ -20,18 +20,11 @@ class PartProgress:
     ----------
     marks : "right", "missed" or "open" for each checked question, in order
     earned, points : of those questions, except the ones that a person grades
-    last_answered : the time of the latest of these answers, or None
     """
 
     marks: tuple[str, ...]
     earned: float = 0.0
     points: float = 0.0
-    last_answered: datetime | None = None
-
-    @property
-    def asked_count(self) -> int:
-        """The number of questions."""
-        return len(self.marks)
 
     @property
     def right_count(self) -> int:
@@ -75,8 +68,7 @@ def measure_set(problem_set: ProblemSet, latest: Mapping[str, KeptAnswer]) -> Pa
 
 
 def _measure_part(points, latest):
-    answers = {name: latest[name] for name in points if name in latest}
-    credit = {name: min(max(answer.credit, 0.0), 1.0) for name, answer in answers.items()}
+    credit = {name: min(max(latest[name].credit, 0.0), 1.0) for name in points if name in latest}
     return PartProgress(
         marks=tuple(
             OPEN if name not in credit else RIGHT if credit[name] == 1 else MISSED
@@ -84,7 +76,6 @@ def _measure_part(points, latest):
         ),
         earned=sum(credit[name] * points[name] for name in credit),
         points=sum(points.values()),
-        last_answered=max((answer.time for answer in answers.values()), default=None),
     )
 
 

@@ -47,17 +47,15 @@ class Link:
 
 def link_on_site(course: Course, lesson: Lesson) -> Link:
     """Return a link to a lecture's section on the published pages, if there are any."""
-    site = course.term.site
-    page = f"{site}/lectures/{Path(_find_lecture(course, lesson).file).stem}.html"
-    return Link(
-        _name_lesson(course, lesson), f"{page}#{heading_anchor(lesson.heading)}" if site else ""
-    )
+    site, lecture = course.term.site, _find_lecture(course, lesson)
+    address = f"{site}/lectures/{Path(lecture.file).stem}.html#{heading_anchor(lesson.heading)}"
+    return Link(_name_lesson(lecture, lesson), address if site else "")
 
 
 def link_in_lab(course: Course, lesson: Lesson, lab: str) -> Link:
     """Return a link to a lecture's cell in JupyterLab, which opens the course folder at ``lab``."""
-    file = _find_lecture(course, lesson).file
-    return Link(_name_lesson(course, lesson), f"{lab}{file}#cell-id={lesson.cell}")
+    lecture = _find_lecture(course, lesson)
+    return Link(_name_lesson(lecture, lesson), f"{lab}{lecture.file}#cell-id={lesson.cell}")
 
 
 def heading_anchor(heading: str) -> str:
@@ -74,6 +72,5 @@ def _find_lecture(course, lesson):
     return next(lecture for lecture in course.lectures if lecture.id == lesson.lecture)
 
 
-def _name_lesson(course, lesson):
-    number = _find_lecture(course, lesson).number
-    return sentence("answers.lesson", number=number, heading=lesson.heading)
+def _name_lesson(lecture, lesson):
+    return sentence("answers.lesson", number=lecture.number, heading=lesson.heading)

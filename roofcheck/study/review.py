@@ -61,16 +61,11 @@ class Due:
         """The first line of the function to write, or "" for other questions."""
         return typed_answers.function_head(self.question)
 
-    @property
-    def html(self) -> str:
-        """The question, its context and the answer's format, as HTML for a page."""
-        return question_page.as_html(self.question, self.seed)
-
     def __repr__(self):
         return f"{self.question_id}. {question_page.as_text(self.question, self.seed)}"
 
     def _repr_html_(self):
-        return self.html
+        return question_page.as_html(self.question, self.seed)
 
 
 class NothingDue:
@@ -126,13 +121,13 @@ def due_now(everything: bool = False) -> list[Due]:
     return questions[: max(MOST_A_DAY - len(done), 0)]
 
 
-def next_due(skipped: Collection[str] = (), everything: bool = False) -> Due | None:
+def next_due(skipped: Collection[str] = ()) -> Due | None:
     """Return the next question that is due and not in ``skipped``, or None.
 
-    ``everything`` ignores the daily limit. A page shows the ``html``. If ``draft`` is not empty,
-    the answer is a function, and the page adds a text box that starts with the draft.
+    If its ``draft`` is not empty, the answer is a function, and a page adds a text box that starts
+    with the draft.
     """
-    return next((due for due in due_now(everything) if due.question_id not in skipped), None)
+    return next((due for due in due_now() if due.question_id not in skipped), None)
 
 
 def answer_text(question_id: str, text: str) -> Grade | None:

@@ -5,7 +5,6 @@ line.
 """
 
 import functools
-import operator
 import random
 import re
 import tomllib
@@ -86,7 +85,8 @@ SAID = ("text", "why")
 # The keys of a question that copies another one with new numbers.
 LIKE_KEYS = ("like", "seed", "points")
 # The keys that several questions can share.
-GROUP_KEYS = ("inputs", "steps", "slips", "beside")
+GROUP_TABLES = ("inputs", "steps", "slips")
+GROUP_KEYS = (*GROUP_TABLES, "beside")
 
 
 class TableError(ValueError):
@@ -174,18 +174,17 @@ def _make_redrawn_question(entry, known):
 
 def _merge_groups(entry, groups):
     """Return the entry with its groups' content added; the entry's own keys take precedence."""
-    used = []
-    for group in entry.get("uses", ()):
+    merged = {}
+    for group in entry.pop("uses", ()):
         if group not in groups:
             raise TableError(f"there is no shared group {group!r}{suggest_name(group, groups)}")
-        used.append(groups[group])
-    merged = {key: value for key, value in entry.items() if key != "uses"}
-    for key in ("inputs", "steps", "slips"):
-        values = functools.reduce(operator.or_, (part.get(key, {}) for part in (*used, entry)))
-        merged |= {key: values} if values else {}
-    for group in used:
-        merged = {"beside": group["beside"]} | merged if "beside" in group else merged
-    return merged
+        merged = _merge(merged, groups[group])
+    return _merge(merged, entry)
+
+
+def _merge(entry, other):
+    tables = {key: entry.get(key, {}) | other[key] for key in GROUP_TABLES if key in other}
+    return entry | other | tables
 
 
 def _check_keys(entry: Mapping, known: Iterable[str], where: str):
@@ -588,16 +587,12 @@ class _FirstTrue:
     """A function that returns the first option whose condition on the inputs holds."""
 
     def __init__(self, conditions):
-        self._conditions = conditions
+        self.conditions = conditions
         used = (name for each in conditions.values() for name in each.names)
         self.names = tuple(dict.fromkeys(used))
 
-    def condition_of(self, option) -> _Condition:
-        """Return the condition under which an option is right."""
-        return self._conditions[option]
-
     def __call__(self, **values):
-        return next(option for option, holds in self._conditions.items() if holds(**values))
+        return next(option for option, holds in self.conditions.items() if holds(**values))
 
 
 MAKERS = {

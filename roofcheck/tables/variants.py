@@ -53,9 +53,8 @@ class Variant:
         return self._text
 
     def _repr_html_(self):
-        return start_with_blank_line(
-            f"<blockquote>{self._shown or html.escape(self._text)}</blockquote>"
-        )
+        shown = self._shown or html.escape(self._text)
+        return start_with_blank_line(f"<blockquote>{shown}</blockquote>")
 
 
 def ask(question_id, me=...):
