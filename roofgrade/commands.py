@@ -211,6 +211,17 @@ def roster(course, file, ids):
 
 
 @main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.pass_obj
+def exchange(course, folder):
+    """Create the exchange FOLDER for a machine where students have accounts."""
+    from roofgrade.intake.exchange import make_exchange
+
+    owner = make_exchange(folder.absolute(), course.directory.course_id, shared=course.shared)
+    _print_text(sentence("commands.exchange", folder=folder.absolute(), owner=owner))
+
+
+@main.command()
 @click.argument("file", type=EXISTING_FILE)
 @set_argument
 @click.pass_obj

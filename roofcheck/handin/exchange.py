@@ -200,7 +200,7 @@ def _read_settings(folder):
 
 
 def _is_there(settings):
-    if settings.ExchangeFactory:
+    if settings.ExchangeFactory.keys() - {"collect"}:
         return True  # not a shared folder, so only its commands can find out
     from nbgrader.exchange.default import Exchange as SharedFolder
 

@@ -11,6 +11,7 @@ from roofgrade.common.sentences import escape_text, sentence
 
 NOTEBOOK = ".ipynb"
 TIMESTAMP = "timestamp.txt"  # nbgrader reads the submission time from it
+STATED_TIME = "stated-time.txt"  # the time that the student stated, if the disk shows a later one
 # Suffixes that browsers append to a notebook's name, and editors to a folder's.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
 # Words in file names, in several languages, that identify neither the set nor the author.

@@ -2,17 +2,20 @@
 
 import contextlib
 import getpass
+import os
 import shutil
+from datetime import UTC, datetime, timedelta
 
 import nbformat
 import pytest
 from classroom import RIGHT, SET, classroom, grade
-from homework import ROOT
+from homework import ROOT, ask
 from nbgrader.apps import NbGraderApp
 from traitlets.config import Application
 
 from roofcheck.handin import exchange, rerun
 from roofcheck.handin.hand_in import hand_in_file
+from roofgrade.intake.submitted_folders import list_folders, read_submission
 from roofgrade.pages import feedback
 
 
@@ -24,8 +27,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(home / "data"))
     course = classroom(home / "instructor")
     exchange, student = home / "exchange", home / "student"
-    exchange.mkdir(mode=0o777)
-    exchange.chmod(0o777)
+    ask(course.root, "exchange", exchange)
     student.mkdir()
     shared = f"\nc.Exchange.root = {str(exchange)!r}\n"
     with (course.root / "nbgrader_config.py").open("a") as settings:
@@ -74,7 +76,7 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     (notebook.parent / "notes.csv").write_text("1")
     stopped = hand_in_file(notebook, SET)
     assert stopped.state == "stopped"
-    assert f"you hand in as {me}" in str(stopped)
+    assert f"you are handing in as {me}" in str(stopped)
     renamed = notebook.rename(notebook.with_name("my set.ipynb"))
     report = hand_in_file(renamed, SET, unfinished=True)
     assert (report.state, report.id) == ("submitted", me)
@@ -117,8 +119,65 @@ def write_paragraph(notebook, text):
 
 
 def test_without_a_folder_or_settings_there_is_no_exchange(machine, tmp_path):
-    _, student = machine
+    course, student = machine
     assert exchange.find_exchange(student) is not None
-    (student.parent / "exchange").rmdir()
-    assert exchange.find_exchange(student) is None
+    shutil.rmtree(student.parent / "exchange")
+    assert exchange.find_exchange(student) is exchange.find_exchange(course.root) is None
     assert exchange.find_exchange(tmp_path) is None
+
+
+def test_the_exchange_is_made_so_that_nobody_takes_it_over(machine):
+    course, student = machine
+    exchange = student.parent / "exchange"
+    modes = {"": 0o1777, "roofline": 0o755, "roofline/inbound": 0o3733,
+             "roofline/outbound": 0o755, "roofline/feedback": 0o711}  # fmt: skip
+    made = [(exchange / name).stat() for name in modes]
+    assert [each.st_mode & 0o7777 for each in made] == [*modes.values()]
+    assert {each.st_uid for each in made} == {os.geteuid()}
+    (exchange / "roofline").rename(exchange / "stolen")
+    (exchange / "roofline").symlink_to(exchange / "stolen")
+    said = ask(course.root, "exchange", exchange, code=1).output
+    assert "roofline belongs to another account" in said
+
+
+def put(student, name, source=None):
+    """What stands in the exchange under a name: the set as released, or a link."""
+    folder = student.parent / "exchange/roofline/inbound" / name
+    folder.mkdir()
+    if source:
+        (folder / f"{SET}.ipynb").symlink_to(source)
+    else:
+        shutil.copy(ROOT / f"exercises/en/{SET}/{SET}.ipynb", folder)
+    return folder
+
+
+@pytest.mark.slow("nobody hands in a solution, another's work, or a folder that ends collecting")
+def test_links_other_accounts_and_bad_dates_are_left_and_end_nothing(machine, capfd):
+    course, student = machine
+    me, now = getpass.getuser(), f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S.%f} UTC"
+    put(student, f"{me}+{SET}+{now}+honest")
+    put(student, f"{me}+{SET}+2999-01-01 00:00:00 UTC+x", course.source_path(SET))
+    put(student, f"bob+{SET}+2999-01-01 00:00:00 UTC+x")
+    put(student, f"{me}+{SET}+9999999-01-01 UTC+x")
+    nbgrader(course.root, "collect", SET)
+    said = capfd.readouterr().err
+    assert said.count("was not collected") == 3
+    assert f"created by the account {me}" in said
+    assert [path.name for path in course.submitted.iterdir()] == [me]
+    assert (course.submitted / me / SET / "timestamp.txt").read_text() == now
+
+
+@pytest.mark.slow("late work does not look punctual")
+def test_a_folder_with_an_earlier_date_counts_from_when_it_changed(machine):
+    course, student = machine
+    me = getpass.getuser()
+    put(student, f"{me}+{SET}+2026-01-01 10:00:00 UTC+x")
+    for _ in range(2):
+        nbgrader(course.root, "collect", SET, "--update")
+        [folder] = list_folders(course, SET)
+        handed = read_submission(folder)
+        changed = datetime.fromisoformat(handed.submitted.removesuffix(" UTC")).replace(tzinfo=UTC)
+        assert abs(datetime.now(UTC) - changed) < timedelta(minutes=10)
+        [remark] = handed.remarks
+        assert "handed in as of 2026-01-01 10:00 UTC" in remark
+        assert handed.files == {}
