@@ -187,10 +187,7 @@ def report(course, name):
     """Show the class's mistakes, and the lecture cells that address them."""
     from roofgrade.pages import report as report_module
 
-    class_report = report_module.make_report(course, name)
-    _print_text(class_report)
-    for path in class_report.save(course.autograded):
-        _print_text(path)
+    _print_text(report_module.make_report(course, name))
 
 
 @main.command()
