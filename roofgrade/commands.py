@@ -167,13 +167,13 @@ def feedback(course, name, students):
 @click.pass_obj
 def answers(course, name, withdraw, yes):
     """Show the answers of SET on its feedback pages."""
-    from roofgrade.gradebook import answer_release
+    from roofgrade.gradebook import answer_release, due_dates
 
     if withdraw:
         answer_release.withdraw_answers(course, name)
         _print_text(sentence("commands.answers_withdrawn", assignment=name))
         return
-    due = answer_release.find_last_due_date(course, name)
+    due = due_dates.find_last_due_date(course, name)
     if due and due > datetime.now(UTC) and not yes:
         raise ValueError(sentence("commands.answers_early", assignment=name, due=due))
     answer_release.release_answers(course, name)
@@ -253,6 +253,19 @@ def late(course, name, **policy):
             cost = format_points(submission.penalty)
             key = "commands.late_free" if cost == "0" else "commands.late"
             _print_text(sentence(key, points=cost, **fields))
+
+
+@main.command()
+@set_argument
+@click.argument("student")
+@click.option("--days", required=True, type=click.FloatRange(0), help="Days after the due date.")
+@click.pass_obj
+def extend(course, name, student, days):
+    """Give STUDENT more time for SET, before or after it is handed in."""
+    from roofgrade.gradebook.due_dates import grant_extension
+
+    grant_extension(course, name, student, days)
+    _print_text(sentence("commands.extended", student=student, assignment=name, days=days))
 
 
 @main.command()

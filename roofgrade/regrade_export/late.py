@@ -2,18 +2,16 @@
 
 nbgrader sets a penalty during grading, before anyone has read the paragraphs. ``apply_penalties``
 bases it on the whole score, after everything is read, and can be repeated when marks change.
-``SharePerDay`` is the same policy for nbgrader's own autograde.
 """
 
 import math
 from dataclasses import dataclass
 
 from nbgrader.api import Gradebook
-from nbgrader.plugins import LateSubmissionPlugin
-from traitlets import Float
 
 from roofgrade.common.results import GRADED
 from roofgrade.common.sentences import sentence
+from roofgrade.gradebook.due_dates import update_due_date
 from roofgrade.gradebook.standings import read_standings
 
 HOUR, DAY = 3_600, 86_400
@@ -68,6 +66,7 @@ def apply_penalties(course, assignment, policy):
     late = []
     standings = read_standings(course, assignment)
     with Gradebook(course.db_url) as gradebook:
+        update_due_date(gradebook, course, assignment)
         for submission in gradebook.assignment_submissions(assignment):
             seconds = submission.total_seconds_late
             is_read = standings[submission.student_id].state == GRADED
@@ -82,18 +81,3 @@ def apply_penalties(course, assignment, policy):
                 late.append(LateSubmission(submission.student_id, seconds, total))
         gradebook.db.commit()
     return sorted(late, key=lambda submission: submission.student)
-
-
-class SharePerDay(LateSubmissionPlugin):
-    """The same policy as an nbgrader plugin:
-
-    c.AssignLatePenalties.plugin_class = "roofgrade.regrade_export.late.SharePerDay"
-    """
-
-    per_day = Float(0.1, help="Share of the score to deduct per day.").tag(config=True)
-    grace = Float(0.0, help="Hours without a penalty.").tag(config=True)
-    most = Float(1.0, help="Largest share to deduct.").tag(config=True)
-
-    def late_submission_penalty(self, student_id, score, total_seconds_late):
-        """Return the penalty for one notebook, in points."""
-        return LatePolicy(self.per_day, self.grace, self.most).penalty(score, total_seconds_late)
