@@ -79,8 +79,12 @@ set_argument = click.argument("name", metavar="SET")
 all_option = click.option("--all", "every", is_flag=True, help="Print every row.")
 
 
-@main.command()
-@set_argument
+def set_command(function):
+    """Make a function a command that gets the course and, as its first argument, SET."""
+    return main.command()(set_argument(click.pass_obj(function)))
+
+
+@set_command
 @click.option("--workers", type=click.IntRange(1), help="Parallel workers (default: one per core).")
 @click.option("--dask", default="", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
 @click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
@@ -89,7 +93,6 @@ all_option = click.option("--all", "every", is_flag=True, help="Print every row.
 @click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
 @click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
 @all_option
-@click.pass_obj
 def run(course, name, every, **settings):
     """Grade the submissions of SET."""
     from roofgrade.run import grading_run as grading
@@ -97,10 +100,8 @@ def run(course, name, every, **settings):
     _print_summary(course, grading.grade_assignment(course, name, **settings), every)
 
 
-@main.command()
-@set_argument
+@set_command
 @all_option
-@click.pass_obj
 def table(course, name, every):
     """Show the current state of each submission."""
     from roofgrade.pages import feedback
@@ -122,11 +123,9 @@ def _print_summary(course, summary, every):
     _print_text(sentence("commands.page", path=page))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.argument("question")
 @click.option("--yes", is_flag=True, help="Apply the changes instead of only showing them.")
-@click.pass_obj
 def regrade(course, name, question, yes):
     """Regrade QUESTION after a change to its table, without running student code."""
     from roofgrade.regrade_export import regrade as regrade_module
@@ -143,10 +142,8 @@ def regrade(course, name, question, yes):
         _print_text(sentence("commands.regrade_preview"))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.argument("students", nargs=-1)
-@click.pass_obj
 def feedback(course, name, students):
     """Update the feedback pages of all students, or only those of STUDENTS."""
     from roofgrade.pages import feedback as feedback_module
@@ -160,11 +157,9 @@ def feedback(course, name, students):
     _print_text(sentence("commands.pages", written=len(written), left=len(pages) - len(written)))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.option("--withdraw", is_flag=True, help="Withdraw the answers.")
 @click.option("--yes", is_flag=True, help="Release them even before the last due date.")
-@click.pass_obj
 def answers(course, name, withdraw, yes):
     """Show the answers of SET on its feedback pages."""
     from roofgrade.gradebook import answer_release, due_dates
@@ -180,9 +175,7 @@ def answers(course, name, withdraw, yes):
     _print_text(sentence("commands.answers_released", assignment=name))
 
 
-@main.command()
-@set_argument
-@click.pass_obj
+@set_command
 def report(course, name):
     """Show the class's mistakes, and the lecture cells that address them."""
     from roofgrade.pages import report as report_module
@@ -235,12 +228,10 @@ def unpack(course, file, name):
     _print_text(sentence("commands.unpacked", taken=len(entries) - left_out, left=left_out))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.option("--per-day", required=True, type=float, help="Share of the score per day, e.g. 0.1.")
 @click.option("--grace", default=0.0, show_default=True, type=float, help="Hours without penalty.")
 @click.option("--most", default=1.0, show_default=True, type=float, help="Largest share to deduct.")
-@click.pass_obj
 def late(course, name, **policy):
     """Set late penalties for submissions that are completely marked."""
     from roofgrade.regrade_export import late as late_module
@@ -255,11 +246,9 @@ def late(course, name, **policy):
             _print_text(sentence(key, points=cost, **fields))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.argument("student")
 @click.option("--days", required=True, type=click.FloatRange(0), help="Days after the due date.")
-@click.pass_obj
 def extend(course, name, student, days):
     """Give STUDENT more time for SET, before or after it is handed in."""
     from roofgrade.gradebook.due_dates import grant_extension
@@ -268,12 +257,10 @@ def extend(course, name, student, days):
     _print_text(sentence("commands.extended", student=student, assignment=name, days=days))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
 @click.option("--into", type=EXISTING_FILE, help="Fill in this file from the LMS.")
 @click.option("--provisional", is_flag=True, help="Export the points so far.")
-@click.pass_obj
 def export(course, name, form, into, provisional):
     """Print the grades as CSV. Students without a final grade get an empty cell."""
     from roofgrade.regrade_export import export as exports

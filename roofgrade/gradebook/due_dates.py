@@ -13,9 +13,7 @@ from roofcheck.course import INDEX
 from roofcheck.course import Course as Contents
 from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
-from roofgrade.gradebook.database import NOTES_TABLE, CourseGradebook
-
-WAIT_SECONDS = 60  # for someone else's lock on the gradebook
+from roofgrade.gradebook.database import NOTES_TABLE, CourseGradebook, open_gradebook
 
 
 def update_due_date(gradebook: Gradebook, course: Course, assignment: str) -> datetime | None:
@@ -39,7 +37,7 @@ def find_last_due_date(course: Course, assignment: str) -> datetime | None:
     """Return the last due date of a set, including extensions, or None if it has none."""
     name = NOTES_TABLE.c.name
     notes = sa.select(name).where(name.startswith(_note_name(assignment, ""), autoescape=True))
-    with _open_gradebook(course) as book, book.transaction():
+    with open_gradebook(course) as book, book.transaction():
         due = update_due_date(book, course, assignment)
         days = [book.read_note(each).get("days", 0) for each in book.db.scalars(notes)]
         with contextlib.suppress(MissingEntry):
@@ -54,7 +52,7 @@ def grant_extension(course: Course, assignment: str, student: str, days: float):
     Raises ValueError if the set has no due date, or the student is not in the gradebook.
     """
     course.release_path(assignment)
-    with _open_gradebook(course) as book, book.transaction():
+    with open_gradebook(course) as book, book.transaction():
         if update_due_date(book, course, assignment) is None:
             raise ValueError(sentence("extend.no_date", assignment=assignment))
         try:
@@ -71,15 +69,6 @@ def apply_extension(book: CourseGradebook, assignment: str, submission: Submitte
     note = book.read_note(_note_name(assignment, submission.student.id))
     if submission.extension is None and note.get("days"):
         submission.extension = timedelta(days=note["days"])
-
-
-@contextlib.contextmanager
-def _open_gradebook(course):
-    book = CourseGradebook(course, WAIT_SECONDS)
-    try:
-        yield book
-    finally:
-        book.close_database()
 
 
 def _note_name(assignment, student):

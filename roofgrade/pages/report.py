@@ -33,10 +33,6 @@ class QuestionRow:
         """The number of submissions that should have an answer."""
         return sum(self.counts.values())
 
-    def share(self, state):
-        """Return the share of answers in a state, from 0 to 1."""
-        return self.counts[state] / self.answers
-
 
 @dataclass(frozen=True)
 class Report:
@@ -48,7 +44,11 @@ class Report:
     def __str__(self):
         head = [sentence(f"report.{name}") for name in ("question", "answers", *STATES)]
         lines = [
-            [row.question, str(row.answers), *(f"{row.share(state):.0%}" for state in STATES)]
+            [
+                row.question,
+                str(row.answers),
+                *(f"{row.counts[state] / row.answers:.0%}" for state in STATES),
+            ]
             for row in self.rows
         ]
         counts = format_text_table(head, [""] * len(head), lines)
