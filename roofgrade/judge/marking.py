@@ -11,6 +11,7 @@ from roofcheck import find_question
 from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
 from roofcheck.study.set_progress import format_progress
+from roofcheck.tables.catalogue import asks_as_package
 from roofcheck.tables.variants import ask, list_variants
 from roofgrade.common import cell_roles
 from roofgrade.common.errors import ProcessCrashedError, ProcessEndedError, RefusedError
@@ -51,9 +52,11 @@ def mark_submission(task: Task, box) -> Result:
 def read_release(release_json: str):
     """Read the released notebook, and verify that each of its checks can be judged.
 
-    Raises ValueError if a check is malformed or its points differ from the table's.
+    Raises ValueError if a check is malformed, its points differ from the table's, or a teacher's
+    table asks something else than the notebook.
     """
     notebook = nbformat.reads(release_json, as_version=4)
+    prose = " ".join(" ".join(cell.source.split()) for cell in notebook.cells)
     for cell in notebook.cells:
         if cell_roles.is_check(cell):
             check = probes.read_check(cell.source)
@@ -64,6 +67,10 @@ def read_release(release_json: str):
                 marks = cell.metadata.nbgrader
                 points = {"in_notebook": marks.points, "in_table": question.points}
                 raise ValueError(sentence("judge.points", cell=marks.grade_id, **points))
+            same, text = asks_as_package(check.question), " ".join(question.text().split())
+            if text not in prose and (same is False or (same is None and not check.me)):
+                fields = {"question": check.question, "text": text}
+                raise ValueError(sentence("judge.other_text", **fields))
     return notebook
 
 

@@ -93,7 +93,9 @@ def fill_in_set(text: Text, root: Path) -> None:
         "time": format_length(about.minutes),
     }
     numbers = {question.id: str(question.number) for question in about.questions}
-    inline.fill_in_facts(text, facts | numbers)
+    checked = [question.id for question in about.questions if not question.paragraph]
+    texts = {f"{name}.text": find_question(name).text() for name in checked}
+    inline.fill_in_facts(text, facts | numbers | texts)
 
 
 def write_homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
