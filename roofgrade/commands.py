@@ -268,7 +268,9 @@ def export(course, name, form, into, provisional):
     if into and form != "plain":
         raise click.UsageError(sentence("commands.into_or_for"))
     if into:
-        text = exports.fill_in_grade_column(course, name, into, provisional)
+        text, remarks = exports.fill_in_grade_column(course, name, into, provisional)
+        for remark in remarks:
+            _print_text(remark, err=True)
     else:
         text = getattr(exports, f"export_{form}")(course, name, provisional)
     try:

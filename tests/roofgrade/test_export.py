@@ -104,14 +104,28 @@ def test_canvas_gets_its_gradebook(course):
 
 
 def test_moodles_worksheet_is_filled_in(course):
-    text = filled(course, WORKSHEET)
+    text, said = filled(course, WORKSHEET)
+    assert said == [
+        "line 4 matches no student in the gradebook, so it stays unchanged: Participant 9, "
+        "Some One, else@example.edu"
+    ]
     head, *rows = lines(text)
     assert head == WORKSHEET.lstrip("\ufeff").split("\n")[0].split(",")
     assert [row[head.index("Grade")] for row in rows] == ["7.5", "", "12"]
     assert rows[0][1].startswith("'=HYPERLINK")
     assert rows[0][7] == "-", "Moodle reads this as no date"
-    with_semicolons = filled(course, WORKSHEET.replace(",", ";"))
+    with_semicolons, _ = filled(course, WORKSHEET.replace(",", ";"))
     assert with_semicolons.startswith('"Identifier";"Full name";')
+
+
+def test_a_grade_that_stands_in_the_file_is_never_emptied(course):
+    written = WORKSHEET.replace(
+        "unread@example.edu,Submitted,,", "unread@example.edu,Submitted,17.00,"
+    )
+    text, said = filled(course, written)
+    head, *rows = lines(text)
+    assert [row[head.index("Grade")] for row in rows] == ["7.5", "17.00", "12"]
+    assert said[0] == "unread has no final grade (not yet marked), so the grade 17.00 stays"
 
 
 @pytest.mark.parametrize(
