@@ -348,14 +348,12 @@ def _write_file(report, path, around):
     name, student = report.name, _clean_id(report.id)
     target = around.folder / (f"{name}-{student}.ipynb" if student else f"{name}.ipynb")
     relative = os.path.relpath(target, around.root)
-    before, said = None, list(report.said)
+    before, said, upload = None, list(report.said), _word_upload(around, name)
     try:
         before = _change_time(target) if target.is_file() else None
         if before and _hash_content(target) == _hash_content(path):
             title = sentence("hand-in.same_file", file=relative, time=_format_time(before))
-            return replace(
-                report, state=SAME, file=target, time=before, title=title, next=_word_upload(around)
-            )
+            return replace(report, state=SAME, file=target, time=before, title=title, next=upload)
         target.parent.mkdir(exist_ok=True)
         if before:
             kept = _free_path(target.parent / EARLIER, f"{target.stem}-{before:%Y-%m-%d-%H.%M}")
@@ -374,14 +372,15 @@ def _write_file(report, path, around):
     title = sentence("hand-in.written", name=name, file=relative)
     return replace(
         report, state=WRITTEN, file=target, time=_change_time(target), title=title,
-        said=tuple(said), next=_word_upload(around),
+        said=tuple(said), next=upload,
     )  # fmt: skip
 
 
-def _word_upload(around):
+def _word_upload(around, name):
     if not around.has_class:
         return (sentence("hand-in.alone"),)
-    where = around.term.upload or sentence("hand-in.anywhere")
+    upload = around.term.upload
+    where = upload.get(name) or upload.get("") or sentence("hand-in.anywhere")
     return (sentence("hand-in.upload", where=where), sentence("hand-in.again"))
 
 
