@@ -75,6 +75,7 @@ def main(ctx, course):
 
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+SHARE, HOURS = click.FloatRange(0, 1), click.FloatRange(0, 1_000_000)
 set_argument = click.argument("name", metavar="SET")
 all_option = click.option("--all", "every", is_flag=True, help="Print every row.")
 
@@ -229,9 +230,9 @@ def unpack(course, file, name):
 
 
 @set_command
-@click.option("--per-day", required=True, type=float, help="Share of the score per day, e.g. 0.1.")
-@click.option("--grace", default=0.0, show_default=True, type=float, help="Hours without penalty.")
-@click.option("--most", default=1.0, show_default=True, type=float, help="Largest share to deduct.")
+@click.option("--per-day", required=True, type=SHARE, help="Share of the score per day, e.g. 0.1.")
+@click.option("--grace", default=0.0, show_default=True, type=HOURS, help="Hours without penalty.")
+@click.option("--most", default=1.0, show_default=True, type=SHARE, help="Largest share to deduct.")
 def late(course, name, **policy):
     """Set late penalties for submissions that are completely marked."""
     from roofgrade.regrade_export import late as late_module

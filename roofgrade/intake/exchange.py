@@ -37,7 +37,7 @@ def make_exchange(root: Path, course_id: str, *, shared: bool = False) -> str:
     for folder, mode in ({root: ROOT_MODE} | modes).items():
         folder.mkdir(exist_ok=True)
         status = folder.lstat()
-        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (0, owner.pw_uid):
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid not in (user, owner.pw_uid):
             raise ValueError(sentence("collect.not_yours", folder=folder, owner=owner.pw_name))
         if user == 0:
             os.chown(folder, owner.pw_uid, owner.pw_gid)

@@ -28,11 +28,6 @@ class QuestionRow:
     slips: dict[str, int] = field(default_factory=dict)
     lessons: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def answers(self):
-        """The number of submissions that should have an answer."""
-        return sum(self.counts.values())
-
 
 @dataclass(frozen=True)
 class Report:
@@ -43,14 +38,11 @@ class Report:
 
     def __str__(self):
         head = [sentence(f"report.{name}") for name in ("question", "answers", *STATES)]
-        lines = [
-            [
-                row.question,
-                str(row.answers),
-                *(f"{row.counts[state] / row.answers:.0%}" for state in STATES),
-            ]
-            for row in self.rows
-        ]
+        lines = []
+        for row in self.rows:
+            answers = sum(row.counts.values())
+            shares = (f"{row.counts[state] / answers:.0%}" for state in STATES)
+            lines.append([row.question, str(answers), *shares])
         counts = format_text_table(head, [""] * len(head), lines)
         slips = [
             [f"{row.question}  {slip}", str(made), row.lessons[slip]]

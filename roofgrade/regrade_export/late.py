@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from nbgrader.api import Gradebook
 
 from roofgrade.common.results import GRADED
-from roofgrade.common.sentences import sentence
 from roofgrade.gradebook.due_dates import update_due_date
 from roofgrade.gradebook.standings import read_standings
 
@@ -19,21 +18,11 @@ HOUR, DAY = 3_600, 86_400
 
 @dataclass(frozen=True)
 class LatePolicy:
-    """The share of the score lost per day or part of a day, after ``grace`` hours, up to ``most``.
-
-    Raises ValueError for a share outside 0 to 1 and for negative hours.
-    """
+    """The share of the score lost per day or part of one, after ``grace`` hours, up to ``most``."""
 
     per_day: float
     grace: float = 0.0
     most: float = 1.0
-
-    def __post_init__(self):
-        for name in ("per_day", "most"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(sentence("late.no_share", name=name, value=getattr(self, name)))
-        if not 0 <= self.grace < math.inf:
-            raise ValueError(sentence("late.no_hours", value=self.grace))
 
     def penalty(self, score, seconds_late):
         """Return the penalty for this delay, in points, at most the score.

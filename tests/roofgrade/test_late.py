@@ -37,10 +37,9 @@ def test_a_penalty_is_a_share_of_the_whole_score_and_never_more():
     assert LatePolicy(per_day=1).penalty(-1, DAY) == 0
 
 
-@pytest.mark.parametrize("wrong", [{"per_day": 10}, {"per_day": 0.1, "most": -1}])
-def test_a_share_outside_0_to_1_is_refused(wrong):
-    with pytest.raises(ValueError, match="must be between 0 and 1"):
-        LatePolicy(**wrong)
+@pytest.mark.parametrize("wrong", [("--per-day", 10), ("--per-day", 0.1, "--most", -1)])
+def test_a_share_outside_0_to_1_is_refused(course, wrong):
+    assert "is not in the range 0<=x<=1" in ask(course.root, "late", SET, *wrong, code=2).stderr
 
 
 def test_who_is_not_yet_read_pays_nothing_yet_and_an_extension_holds(course):
