@@ -118,11 +118,8 @@ def test_a_section_has_the_address_that_the_site_gives_it():
 def folder(tmp_path, monkeypatch):
     """A course for self-study, and a file of answers with nothing in it."""
     (tmp_path / "course/en").mkdir(parents=True)
-    for path in (
-        "exercises",
-        *(f"course/en/{each.name}" for each in (ROOT / "course/en").iterdir()),
-    ):
-        (tmp_path / path).symlink_to(ROOT / path)
+    for path in (ROOT / "exercises", *(ROOT / "course/en").iterdir()):
+        (tmp_path / path.relative_to(ROOT)).symlink_to(path)
     (tmp_path / "course/answers.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("ROOFKIT_ANSWERS", str(tmp_path / "kept/answers.jsonl"))
     return tmp_path

@@ -21,18 +21,14 @@ class Child(contextlib.nullcontext):
 
     unsandboxed = True
 
-    def __init__(self):
-        super().__init__(self)
-        self.names = {}
-
     def open(self, files, seconds):
+        self.names, self.enter_result = {}, self
         return self
 
     def run(self, source, seconds, ask):
         if "exit" in source:
             raise ProcessEndedError("its code ended Python")
-        if "while" not in source:
-            exec(source, self.names)
+        exec("" if "while" in source else source, self.names)
         return {"outputs": [], "count": 1}, "while" in source
 
     def probe(self, probe, seconds):
@@ -46,13 +42,10 @@ def marked(change):
     return mark_submission(task, Child())
 
 
-@pytest.mark.parametrize(
-    ("source", "reason"),
-    [
-        ("while 1:\n    pass", "the cell {} was stopped after 30 s"),
-        ("exit()", "its code ended Python, in the cell {}"),
-    ],
-)
+LOOP, EXIT = "the cell {} was stopped after 30 s", "its code ended Python, in the cell {}"
+
+
+@pytest.mark.parametrize(("source", "reason"), [("while 1:\n    pass", LOOP), ("exit()", EXIT)])
 def test_a_reason_for_review_names_the_cell_that_was_stopped(source, reason):
     added = marked(lambda nb: nb["cells"].insert(place(nb, "ps1-time"), own(source)))
     filled = marked(lambda nb: cell(nb, "ps1-time").update(source=source))
