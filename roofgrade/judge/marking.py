@@ -57,6 +57,7 @@ def read_release(release_json: str):
     """
     notebook = nbformat.reads(release_json, as_version=4)
     prose = " ".join(" ".join(cell.source.split()) for cell in notebook.cells)
+    as_in_table = {name for cell in notebook.cells for name in cell.metadata.get("asks", ())}
     for cell in notebook.cells:
         if cell_roles.is_check(cell):
             check = probes.read_check(cell.source)
@@ -68,7 +69,8 @@ def read_release(release_json: str):
                 points = {"in_notebook": marks.points, "in_table": question.points}
                 raise ValueError(sentence("judge.points", cell=marks.grade_id, **points))
             same, text = asks_as_package(check.question), " ".join(question.text().split())
-            if text not in prose and (same is False or (same is None and not check.me)):
+            is_stated = check.question in as_in_table or same is False
+            if text not in prose and (is_stated or (same is None and not check.me)):
                 fields = {"question": check.question, "text": text}
                 raise ValueError(sentence("judge.other_text", **fields))
     return notebook

@@ -286,10 +286,14 @@ def test_an_exam_is_graded_only_on_what_its_notebook_asks(course, tmp_path, monk
     source = path.read_text().replace("An RTX A6000 is", "{eval}`ps1.ridge.text` It is")
     built = read_problem_set(path.name, source, lambda name: find_question(name).points)
     fill_in_set(built, ROOT)
-    texts = {cell.id: cell.source for cell in built.notebook.cells}
+    [text] = [cell for cell in built.notebook.cells if cell.id == "ps1-ridge-text"]
     for path in (course.source_path(SET), course.release_path(SET)):
         notebook = nbformat.read(path, as_version=4)
-        for cell in notebook.cells:
-            cell.source = texts[cell.id] if cell.id == "ps1-ridge-text" else cell.source
+        cell = next(cell for cell in notebook.cells if cell.id == text.id)
+        cell.source, cell.metadata.asks = text.source, text.metadata.asks
         nbformat.write(notebook, path)
     assert states(grade_with(course)) == {"ada": GRADED}
+    monkeypatch.delenv("ROOFKIT_QUESTIONS")
+    read_release.cache_clear()
+    with pytest.raises(ValueError, match="with other figures than the notebook"):
+        grade_with(course)
