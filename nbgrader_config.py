@@ -26,6 +26,9 @@ c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
 # cells. Teachers see the rubric in Formgrader; it is not in any release or feedback page.
 c.ClearMarkScheme.enforce_metadata = False
 
+# With nbgrader's own collector, a link to the solutions would be collected as a submission.
+c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"
+
 # Feedback pages run no scripts and load nothing. They are rewritten each time.
 c.GenerateFeedback.exporter_class = "roofgrade.pages.feedback.FeedbackExporter"
 c.GenerateFeedback.preprocessors = []  # the exporter uses others

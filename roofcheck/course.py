@@ -85,12 +85,13 @@ class Term:
     """A teacher's settings for a term, or the defaults if there is no term.toml.
 
     ``due`` maps set ids to due times with a time zone. ``upload`` says where to upload files,
-    ``site`` is the URL of the published pages, and ``ids`` is the file of known ids.
-    ``own_figures`` lists the sets whose number questions have different numbers for each student.
+    by set id, or "" for all other sets. ``site`` is the URL of the published pages, and ``ids`` is
+    the file of known ids. ``own_figures`` lists the sets whose number questions have different
+    numbers for each student.
     """
 
     due: dict[str, datetime] = field(default_factory=dict)
-    upload: str = ""
+    upload: dict[str, str] = field(default_factory=dict)
     site: str = ""
     ids: Path | None = None
     own_figures: tuple[str, ...] = ()
@@ -145,13 +146,14 @@ class Course:
             raise ValueError(f"{path}: {error}") from None
         if unknown := set(settings) - {"due", "upload", "site", "ids", "own_figures"}:
             raise ValueError(sentence("course.unknown", file=path, setting=min(unknown)))
-        due = settings.get("due", {})
+        due, upload = settings.get("due", {}), settings.get("upload", {})
+        upload = upload if isinstance(upload, dict) else {"": upload}
         for name, moment in due.items():
             if not isinstance(moment, datetime):
                 raise ValueError(sentence("course.no-time", file=path, name=name, given=moment))
         return Term(
             due={self.set(name).id: moment.astimezone() for name, moment in due.items()},
-            upload=str(settings.get("upload", "")),
+            upload={name and self.set(name).id: str(where) for name, where in upload.items()},
             site=str(settings.get("site", "")).rstrip("/"),
             ids=self.root / settings["ids"] if settings.get("ids") else None,
             own_figures=tuple(self.set(name).id for name in settings.get("own_figures", ())),

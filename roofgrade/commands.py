@@ -75,12 +75,17 @@ def main(ctx, course):
 
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
+SHARE, HOURS = click.FloatRange(0, 1), click.FloatRange(0, 1_000_000)
 set_argument = click.argument("name", metavar="SET")
 all_option = click.option("--all", "every", is_flag=True, help="Print every row.")
 
 
-@main.command()
-@set_argument
+def set_command(function):
+    """Make a function a command that gets the course and, as its first argument, SET."""
+    return main.command()(set_argument(click.pass_obj(function)))
+
+
+@set_command
 @click.option("--workers", type=click.IntRange(1), help="Parallel workers (default: one per core).")
 @click.option("--dask", default="", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
 @click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
@@ -89,7 +94,6 @@ all_option = click.option("--all", "every", is_flag=True, help="Print every row.
 @click.option("--cell-seconds", default=CELL_SECONDS, show_default=True, type=float)
 @click.option("--notebook-seconds", default=NOTEBOOK_SECONDS, show_default=True, type=float)
 @all_option
-@click.pass_obj
 def run(course, name, every, **settings):
     """Grade the submissions of SET."""
     from roofgrade.run import grading_run as grading
@@ -97,10 +101,8 @@ def run(course, name, every, **settings):
     _print_summary(course, grading.grade_assignment(course, name, **settings), every)
 
 
-@main.command()
-@set_argument
+@set_command
 @all_option
-@click.pass_obj
 def table(course, name, every):
     """Show the current state of each submission."""
     from roofgrade.pages import feedback
@@ -122,11 +124,9 @@ def _print_summary(course, summary, every):
     _print_text(sentence("commands.page", path=page))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.argument("question")
 @click.option("--yes", is_flag=True, help="Apply the changes instead of only showing them.")
-@click.pass_obj
 def regrade(course, name, question, yes):
     """Regrade QUESTION after a change to its table, without running student code."""
     from roofgrade.regrade_export import regrade as regrade_module
@@ -143,10 +143,8 @@ def regrade(course, name, question, yes):
         _print_text(sentence("commands.regrade_preview"))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.argument("students", nargs=-1)
-@click.pass_obj
 def feedback(course, name, students):
     """Update the feedback pages of all students, or only those of STUDENTS."""
     from roofgrade.pages import feedback as feedback_module
@@ -160,37 +158,30 @@ def feedback(course, name, students):
     _print_text(sentence("commands.pages", written=len(written), left=len(pages) - len(written)))
 
 
-@main.command()
-@set_argument
+@set_command
 @click.option("--withdraw", is_flag=True, help="Withdraw the answers.")
 @click.option("--yes", is_flag=True, help="Release them even before the last due date.")
-@click.pass_obj
 def answers(course, name, withdraw, yes):
     """Show the answers of SET on its feedback pages."""
-    from roofgrade.gradebook import answer_release
+    from roofgrade.gradebook import answer_release, due_dates
 
     if withdraw:
         answer_release.withdraw_answers(course, name)
         _print_text(sentence("commands.answers_withdrawn", assignment=name))
         return
-    due = answer_release.find_last_due_date(course, name)
+    due = due_dates.find_last_due_date(course, name)
     if due and due > datetime.now(UTC) and not yes:
         raise ValueError(sentence("commands.answers_early", assignment=name, due=due))
     answer_release.release_answers(course, name)
     _print_text(sentence("commands.answers_released", assignment=name))
 
 
-@main.command()
-@set_argument
-@click.pass_obj
+@set_command
 def report(course, name):
     """Show the class's mistakes, and the lecture cells that address them."""
     from roofgrade.pages import report as report_module
 
-    class_report = report_module.make_report(course, name)
-    _print_text(class_report)
-    for path in class_report.save(course.autograded):
-        _print_text(path)
+    _print_text(report_module.make_report(course, name))
 
 
 @main.command()
@@ -211,6 +202,17 @@ def roster(course, file, ids):
 
 
 @main.command()
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.pass_obj
+def exchange(course, folder):
+    """Create the exchange FOLDER for a machine where students have accounts."""
+    from roofgrade.intake.exchange import make_exchange
+
+    owner = make_exchange(folder.absolute(), course.directory.course_id, shared=course.shared)
+    _print_text(sentence("commands.exchange", folder=folder.absolute(), owner=owner))
+
+
+@main.command()
 @click.argument("file", type=EXISTING_FILE)
 @set_argument
 @click.pass_obj
@@ -227,12 +229,10 @@ def unpack(course, file, name):
     _print_text(sentence("commands.unpacked", taken=len(entries) - left_out, left=left_out))
 
 
-@main.command()
-@set_argument
-@click.option("--per-day", required=True, type=float, help="Share of the score per day, e.g. 0.1.")
-@click.option("--grace", default=0.0, show_default=True, type=float, help="Hours without penalty.")
-@click.option("--most", default=1.0, show_default=True, type=float, help="Largest share to deduct.")
-@click.pass_obj
+@set_command
+@click.option("--per-day", required=True, type=SHARE, help="Share of the score per day, e.g. 0.1.")
+@click.option("--grace", default=0.0, show_default=True, type=HOURS, help="Hours without penalty.")
+@click.option("--most", default=1.0, show_default=True, type=SHARE, help="Largest share to deduct.")
 def late(course, name, **policy):
     """Set late penalties for submissions that are completely marked."""
     from roofgrade.regrade_export import late as late_module
@@ -247,12 +247,21 @@ def late(course, name, **policy):
             _print_text(sentence(key, points=cost, **fields))
 
 
-@main.command()
-@set_argument
+@set_command
+@click.argument("student")
+@click.option("--days", required=True, type=click.FloatRange(0), help="Days after the due date.")
+def extend(course, name, student, days):
+    """Give STUDENT more time for SET, before or after it is handed in."""
+    from roofgrade.gradebook.due_dates import grant_extension
+
+    grant_extension(course, name, student, days)
+    _print_text(sentence("commands.extended", student=student, assignment=name, days=days))
+
+
+@set_command
 @click.option("--for", "form", type=click.Choice(["plain", "moodle", "canvas"]), default="plain")
 @click.option("--into", type=EXISTING_FILE, help="Fill in this file from the LMS.")
 @click.option("--provisional", is_flag=True, help="Export the points so far.")
-@click.pass_obj
 def export(course, name, form, into, provisional):
     """Print the grades as CSV. Students without a final grade get an empty cell."""
     from roofgrade.regrade_export import export as exports
@@ -260,7 +269,9 @@ def export(course, name, form, into, provisional):
     if into and form != "plain":
         raise click.UsageError(sentence("commands.into_or_for"))
     if into:
-        text = exports.fill_in_grade_column(course, name, into, provisional)
+        text, remarks = exports.fill_in_grade_column(course, name, into, provisional)
+        for remark in remarks:
+            _print_text(remark, err=True)
     else:
         text = getattr(exports, f"export_{form}")(course, name, provisional)
     try:

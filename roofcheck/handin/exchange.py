@@ -178,7 +178,7 @@ def find_exchange(folder: Path | None = None) -> Exchange | None:
     settings = _read_settings(place)
     # If it isn't a shared folder, only its commands can find out.
     root = Path(settings.Exchange.get("root") or SharedFolder.root.default_value)
-    if not settings.ExchangeFactory and not root.is_dir():
+    if not settings.ExchangeFactory.keys() - {"collect"} and not root.is_dir():
         return None
     names = settings.CourseDirectory
     return Exchange(

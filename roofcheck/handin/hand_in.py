@@ -251,14 +251,12 @@ def _write_file(report, path, content, around):
     student = normalise_id("".join("_" if sign in odd else sign for sign in report.id))
     target = around.folder / (f"{name}-{student}.ipynb" if student else f"{name}.ipynb")
     relative = os.path.relpath(target, around.root)
-    before, said = None, list(report.said)
+    before, said, upload = None, list(report.said), _word_upload(around, name)
     try:
         before = _change_time(target) if target.is_file() else None
         if before and hash_cells(target.read_bytes()) == hash_cells(content):
             title = sentence("hand-in.same_file", file=relative, time=_format_time(before))
-            return replace(
-                report, state=SAME, file=target, time=before, title=title, next=_word_upload(around)
-            )
+            return replace(report, state=SAME, file=target, time=before, title=title, next=upload)
         target.parent.mkdir(exist_ok=True)
         if before:
             kept = target.parent / EARLIER / f"{target.stem}-{before:%Y-%m-%d-%H.%M.%S}.ipynb"
@@ -277,7 +275,7 @@ def _write_file(report, path, content, around):
     title = sentence("hand-in.written", name=name, file=relative)
     return replace(
         report, state=WRITTEN, file=target, time=_change_time(target), title=title,
-        said=tuple(said), next=_word_upload(around),
+        said=tuple(said), next=upload,
     )  # fmt: skip
 
 
@@ -291,10 +289,11 @@ def _format_receipt(report, content):
     )  # fmt: skip
 
 
-def _word_upload(around):
+def _word_upload(around, name):
     if not around.has_class:
         return (sentence("hand-in.alone"),)
-    where = around.term.upload or sentence("hand-in.anywhere")
+    upload = around.term.upload
+    where = upload.get(name) or upload.get("") or sentence("hand-in.anywhere")
     return (sentence("hand-in.upload", where=where), sentence("hand-in.again"))
 
 

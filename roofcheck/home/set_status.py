@@ -79,7 +79,7 @@ def list_actions(
     if _answers_may_be_shown(course, problem_set):
         possible.append(ANSWERS)
     elif is_here and stands.answered_count and not (due and due > datetime.now().astimezone()):
-        possible.append(GIVE_UP)
+        possible += [GIVE_UP] if answer_page.is_self_study(course) else []
     number = {"set": problem_set.number}
     return [
         {"do": do, "text": sentence(f"home.do-{do}"), "name": sentence(f"home.name-{do}", **number)}

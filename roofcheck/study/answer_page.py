@@ -2,8 +2,8 @@
 
 A page is available if its set is past its due date and the student has answered every question
 right or given the set up. Giving up is recorded in a file next to the answers. The model answers
-for paragraphs come from ``course/answers.json``, which is in self-study kits and in the repository,
-but not in a class's course folder.
+for paragraphs come from ``course/answers.json``, which is in self-study kits and in the repository.
+A class's course folder doesn't have this file. There, only the teacher releases answers.
 """
 
 import ast
@@ -19,6 +19,7 @@ from markupsafe import Markup
 
 from roofcheck.cells import question_call
 from roofcheck.course import Course
+from roofcheck.handin.exchange import find_exchange
 from roofcheck.handin.notebook_file import find_set_file
 from roofcheck.sentences import sentence
 from roofcheck.showing.derivation_page import text_as_html
@@ -39,8 +40,13 @@ LAB_ADDRESS = "../../lab/tree/"
 MARKDOWN = mistune.create_markdown(escape=True)
 
 
+def is_self_study(course: Course) -> bool:
+    """Return whether the course has model answers and no exchange, so it isn't a class's."""
+    return _model_answers_path(course).is_file() and find_exchange(course.root) is None
+
+
 def may_be_shown(course: Course, name: str) -> bool:
-    """Return whether a set is past its due date, and finished or given up.
+    """Return whether a set is past its due date, finished or given up, and not a class's.
 
     Raises ValueError for an unknown set.
     """
@@ -49,7 +55,8 @@ def may_be_shown(course: Course, name: str) -> bool:
         return False
     kept = answers.read_answers()[0]
     right = {answer.question for answer in kept if answer.credit == 1 and not answer.again}
-    return name in _read_given_up() or questions_of_set(name).keys() <= right
+    is_done = name in _read_given_up() or questions_of_set(name).keys() <= right
+    return is_done and is_self_study(course)
 
 
 def give_up(name: str):
@@ -152,6 +159,15 @@ def _read_cells(course, problem_set):
     with contextlib.suppress(OSError, ValueError):
         return nbformat.read(find_set_file(course.root, problem_set), as_version=4).cells
     return []
+
+
+def _model_answers_path(course):
+    # If the course folder contains links, the file is next to their targets.
+    return (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
+
+
+def _read_model_answers(course):
+    return json.loads(_model_answers_path(course).read_text(encoding="utf-8"))
 
 
 def _render_markdown(text):

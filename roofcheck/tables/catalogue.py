@@ -42,6 +42,14 @@ def questions_of_set(name):
     return graded
 
 
+def asks_as_package(question_id):
+    """Return whether a question asks the same as in the package, or None if it isn't in it."""
+    originals = _load_questions("", os.environ.get(LANGUAGE_VARIABLE, SOURCE_LANGUAGE))
+    if question_id not in originals:
+        return None
+    return originals[question_id].text() == find_question(question_id).text()
+
+
 def load_questions():
     """Return all questions by id."""
     return _load_questions(

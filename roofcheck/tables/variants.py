@@ -5,12 +5,13 @@ import hashlib
 import html
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import replace
 from string import Formatter
 
 import numpy as np
 
 from roofcheck.course import find_term
-from roofcheck.kinds import Number, Several, Verdict
+from roofcheck.kinds import Number, Several
 from roofcheck.reading.agreement import agrees, agrees_exactly, is_precise
 from roofcheck.reading.labels import order_by_labels
 from roofcheck.reading.numbers import UnreadableError, is_missing, list_items, read_number
@@ -148,20 +149,24 @@ def judge_variant(question_id, own, answer):
         answer = list_items(answer, len(_list_parts(own)) + 1)
     verdict = own.judge(answer)
     others = [other for other in list_variants(question_id) if other is not own]
-    if verdict.state != "wrong" or not any(_is_answer_to(other, answer) for other in others):
+    # Parts with the same answer in all variants make a neighbour's answer partly right.
+    is_wrong = verdict.state in ("wrong", "partly")
+    if not is_wrong or not any(_is_answer_to(other, answer) for other in others):
         return verdict
-    # A wrong step is more likely than a neighbour's number, but a mere factor is not.
+    # A wrong step is more likely than a neighbour's number, but a mere factor is not, nor are wrong
+    # steps in several parts.
+    parts = _list_parts(own)
     steps = {
         slip.names[0]
-        for part in _list_parts(own)
+        for part in (parts if len(parts) - len(verdict.right) == 1 else ())
         for slip in [*part.known_slips.steps, *part.known_slips.single_changes]
     }
     if any(slip.split(": ", 1)[-1] in steps or slip in steps for slip in verdict.slips):
         return verdict
     message = sentence("variant.another")
-    if verdict.slips:
+    if verdict.slips or verdict.credit:
         message = sentence("slip.or-also", message=verdict.message, other=message)
-    return Verdict(0, message, slips=(*verdict.slips, "another variant"))
+    return replace(verdict, message=message, slips=(*verdict.slips, "another variant"))
 
 
 def _list_parts(question):

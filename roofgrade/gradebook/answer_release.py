@@ -4,11 +4,9 @@ An empty file in the set's folder in ``grading/`` marks the release.
 """
 
 import contextlib
-import datetime
 import re
 
 import nbformat
-from nbgrader.api import Gradebook, MissingEntry
 
 from roofgrade.common import safe_files
 from roofgrade.common.cell_roles import is_solution, read_grade_id
@@ -50,14 +48,3 @@ def read_model_answers(course: Course, assignment: str) -> dict[str, str]:
         if cell.cell_type == "markdown" and is_solution(cell) and (text := "\n\n".join(parts)):
             answers[read_grade_id(cell)] = text
     return answers
-
-
-def find_last_due_date(course: Course, assignment: str) -> datetime.datetime | None:
-    """Return the last due date of a set, including extensions, or None if it has none."""
-    with Gradebook(course.db_url) as gradebook, contextlib.suppress(MissingEntry):
-        last = gradebook.find_assignment(assignment).duedate
-        if last:
-            submissions = gradebook.assignment_submissions(assignment)
-            last = max([last, *(submission.duedate for submission in submissions)])
-            return last.replace(tzinfo=datetime.UTC)  # nbgrader stores UTC without a time zone
-    return None

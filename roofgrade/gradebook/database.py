@@ -34,6 +34,7 @@ NOTES_TABLE = sa.Table(
     sa.Column("name", sa.String(200), primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
 )
+WAIT_SECONDS = 60  # for someone else's lock on the gradebook
 # PostgreSQL's code for a full disk (PostgreSQL docs, Appendix A, "PostgreSQL Error Codes").
 DISK_FULL = "53100"
 # nbgrader's log goes to this logger, which discards it.
@@ -52,7 +53,7 @@ class CourseGradebook(Gradebook):
     It waits up to ``patience`` seconds for a lock before it raises GradebookError.
     """
 
-    def __init__(self, course: Course, patience: float):
+    def __init__(self, course: Course, patience: float = WAIT_SECONDS):
         with explain_errors(course.db_url):
             with _without_alembic_program():
                 url = _add_lock_timeout(course.db_url, patience)
@@ -101,6 +102,17 @@ class CourseGradebook(Gradebook):
         """Store a JSON value under a name, within a transaction."""
         self.db.execute(sa.delete(NOTES_TABLE).where(NOTES_TABLE.c.name == name))
         self.db.execute(sa.insert(NOTES_TABLE).values(name=name, value=json.dumps(value)))
+
+
+@contextlib.contextmanager
+def open_gradebook(course: Course):
+    """Yield the course's gradebook, and close it. Raises GradebookError if the database fails."""
+    book = CourseGradebook(course)
+    try:
+        with explain_errors(book.url):
+            yield book
+    finally:
+        book.close_database()
 
 
 def lend_gradebook(gradebook, module):

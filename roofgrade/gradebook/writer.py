@@ -19,12 +19,11 @@ from roofgrade.common import safe_files
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
-from roofgrade.gradebook import registration, result_files
+from roofgrade.gradebook import database, registration, result_files
 from roofgrade.gradebook.database import QUIET_LOG, CourseGradebook, explain_errors, lend_gradebook
+from roofgrade.gradebook.due_dates import apply_extension
 from roofgrade.gradebook.result_files import LockHeldError, hash_values
 from roofgrade.judge.shared_claims import withhold_shared
-
-WAIT_SECONDS = 60  # for someone else's lock on the gradebook
 
 
 class GradebookWriter:
@@ -34,7 +33,7 @@ class GradebookWriter:
     and GradebookError if someone else locks the gradebook for more than ``patience`` seconds.
     """
 
-    def __init__(self, course: Course, assignment: str, patience: float = WAIT_SECONDS):
+    def __init__(self, course: Course, assignment: str, patience: float = database.WAIT_SECONDS):
         self._course, self._assignment = course, safe_files.check_name(assignment)
         self._patience = patience
 
@@ -119,6 +118,7 @@ class GradebookWriter:
         submitted = parse_utc(result.submitted or None)
         book.update_or_create_student(student)
         submission = book.update_or_create_submission(name, student, timestamp=submitted)
+        apply_extension(book, name, submission)
         loaded_cells = _LoadedCells(book, book.find_submission_notebook(name, name, student).id)
         grades = loaded_cells.grades
         was_waiting = {cell: grade.needs_manual_grade for cell, grade in grades.items()}

@@ -11,6 +11,7 @@ from roofgrade.common.sentences import escape_text, sentence
 
 NOTEBOOK = ".ipynb"
 TIMESTAMP = "timestamp.txt"  # nbgrader reads the submission time from it
+STATED_TIME = "stated-time.txt"  # the time that the student stated, if the disk shows a later one
 # Suffixes that browsers append to a notebook's name, and editors to a folder's.
 SUFFIXES = (NOTEBOOK, ".json", ".txt", ".zip")
 # Words in file names, in several languages, that identify neither the set nor the author.
@@ -45,25 +46,16 @@ LMS_FORMATS = (
     # mod/assign: FULL NAME_NUMBER_assignsubmission_file_, then the file, or a folder of files
     # ("Download submissions in folders"). Moodle replaces underscores in names with spaces. The
     # number is the participant's in this assignment, "Participant 12345" in its grading worksheet.
-    _LMS(
-        "Moodle",
-        re.compile(r"(?P<who>[^_]+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?"),
-        folders=True,
-        is_user_number=False,
-    ),
+    _LMS("Moodle", re.compile(
+        r"(?P<who>[^_]+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?"
+    ), folders=True, is_user_number=False),
     # app/models/content_zipper.rb: sortable name without punctuation (omitted if grading is
     # anonymous), LATE after the due date, user number, file number, file name.
-    _LMS(
-        "Canvas",
-        re.compile(
-            r"(?:(?!LATE_)(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>[0-9]+)_[0-9]+_"
-            r"(?P<rest>.+)",
-            re.IGNORECASE,
-        ),
-        folders=False,
-        is_user_number=True,
-    ),
-)
+    _LMS("Canvas", re.compile(
+        r"(?:(?!LATE_)(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>[0-9]+)_[0-9]+_(?P<rest>.+)",
+        re.IGNORECASE,
+    ), folders=False, is_user_number=True),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,11 @@ from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.intake.names import find_id_fault
 from roofgrade.intake.people import People, RosterEntry, StudentIds, make_id
 
-# The columns that may contain each field, the most reliable one first.
+# The columns that may contain each field, the most reliable one first. Moodle's usual list of
+# participants has no ids, so the address is the id.
+IDS = ("id", "student_id", "username", "sis login id", "id number", "sis user id")
 COLUMNS = {
-    "id": ("id", "student_id", "username", "sis login id", "id number", "sis user id"),
+    "id": (*IDS, "email", "email address"),
     "first_name": ("first_name", "first name"),
     "last_name": ("last_name", "last name", "surname"),
     "email": ("email", "email address"),
@@ -30,14 +32,17 @@ POINTS_ROW = "points possible"
 def import_roster(course, path):
     """Load a roster into the gradebook, and return its entries.
 
-    Fields missing from the roster keep their values, and a student whose id is already known in
-    another spelling keeps that spelling. Raises ValueError as ``read_roster`` does.
+    Fields missing from the roster keep their values. A student whose id is already known in another
+    spelling, or by an email address, keeps that id. Raises ValueError as ``read_roster`` does.
     """
     entries = read_roster(path)
     with Gradebook(course.db_url) as gradebook:
         ids = StudentIds(student.id for student in gradebook.students)
+        owners = {(student.email or "").lower(): student.id for student in gradebook.students}
         for index, entry in enumerate(entries):
             known = ids.find(entry.id)
+            if not known and entry.id == entry.email:
+                known = {owners.get(entry.id.lower(), entry.id)}
             if len(known) == 1:
                 entries[index] = entry = replace(entry, id=known.pop())
             details = {name: value for name, value in vars(entry).items() if value and name != "id"}

@@ -112,8 +112,11 @@ def read_submission(folder: Folder) -> Submission:
     if folder.state:
         raise ValueError(f"{folder.name} cannot be graded: {folder.why}")
     files = read_files(folder.root, folder.name)
-    timestamp = files.pop(names.TIMESTAMP, None)
-    submitted, remark = _read_timestamp(timestamp)
+    stated, timestamp = (files.pop(name, None) for name in (names.STATED_TIME, names.TIMESTAMP))
+    submitted, time_remark = _read_timestamp(timestamp)
+    if stated and submitted:
+        text = escape_text(stated.data[:16].decode("utf-8", "replace"))
+        time_remark = sentence("intake.stated_time", stated=text, counts=submitted[:16])
     notebooks = {path: file for path, file in files.items() if names.is_notebook(path)}
     of_set = {path: file for path, file in notebooks.items() if _is_of_set(path, file.data, folder)}
     if not of_set:
@@ -129,7 +132,7 @@ def read_submission(folder: Folder) -> Submission:
         notebook=of_set[chosen].data,
         files=_paths_from_notebook(chosen, others),
         submitted=submitted,
-        remarks=(*folder.remarks, *remarks, *([remark] if remark else [])),
+        remarks=(*folder.remarks, *remarks, *filter(None, [time_remark])),
         review_reason=review_reason,
     )
 

@@ -11,6 +11,7 @@ from roofcheck import find_question
 from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
 from roofcheck.study.set_progress import format_progress
+from roofcheck.tables.catalogue import asks_as_package
 from roofcheck.tables.variants import ask, list_variants
 from roofgrade.common import cell_roles
 from roofgrade.common.errors import ProcessCrashedError, ProcessEndedError, RefusedError
@@ -51,9 +52,12 @@ def mark_submission(task: Task, box) -> Result:
 def read_release(release_json: str):
     """Read the released notebook, and verify that each of its checks can be judged.
 
-    Raises ValueError if a check is malformed or its points differ from the table's.
+    Raises ValueError if a check is malformed, its points differ from the table's, or a teacher's
+    table asks something else than the notebook.
     """
     notebook = nbformat.reads(release_json, as_version=4)
+    prose = " ".join(" ".join(cell.source.split()) for cell in notebook.cells)
+    as_in_table = {name for cell in notebook.cells for name in cell.metadata.get("asks", ())}
     for cell in notebook.cells:
         if cell_roles.is_check(cell):
             check = probes.read_check(cell.source)
@@ -64,6 +68,11 @@ def read_release(release_json: str):
                 marks = cell.metadata.nbgrader
                 points = {"in_notebook": marks.points, "in_table": question.points}
                 raise ValueError(sentence("judge.points", cell=marks.grade_id, **points))
+            same, text = asks_as_package(check.question), " ".join(question.text().split())
+            is_stated = check.question in as_in_table or same is False
+            if text not in prose and (is_stated or (same is None and not check.me)):
+                fields = {"question": check.question, "text": text}
+                raise ValueError(sentence("judge.other_text", **fields))
     return notebook
 
 
@@ -108,7 +117,7 @@ class _Marking:
 
     def _run_cell(self, child, cell):
         seconds = self._task.cell_seconds
-        reply = self._ask_child(lambda: child.run(cell.source, seconds, _describe_variant))
+        reply = self._ask_child(cell, lambda: child.run(cell.source, seconds, _describe_variant))
         if isinstance(reply, str):
             cell.outputs = [outputs.make_error("NotRun", reply, [reply])]
             return
@@ -117,7 +126,8 @@ class _Marking:
         cell.execution_count = reply["count"]
         if slow:
             text = sentence("judge.stopped", seconds=seconds)
-            self.troubles.append(sentence("judge.cell_slow", seconds=seconds))
+            fields = {"cell": _name_cell(cell), "seconds": seconds}
+            self.troubles.append(sentence("judge.cell_slow", **fields))
             cell.outputs.append(outputs.make_error("CellTimeoutError", text, [text]))
 
     def _judge_check(self, child, cell, source):
@@ -125,7 +135,8 @@ class _Marking:
         check = probes.read_check(source)
         question, seed = find_question(check.question), make_seed(self._task.secret, check.question)
         probe = probes.make_probe(check, question, seed)
-        judgement = self._ask_child(lambda: self._probe_and_judge(child, check, probe, seed))
+        ask = functools.partial(self._probe_and_judge, child, check, probe, seed)
+        judgement = self._ask_child(cell, ask)
         if isinstance(judgement, str):
             verdict = Verdict(0, sentence("judge.not_judged", why=judgement), "missing")
             reply, count = None, None
@@ -136,6 +147,8 @@ class _Marking:
                 names = {"question": check.question, "said": other, "student": self._task.student}
                 self.troubles.append(sentence("judge.names_another", **names))
                 self.unjudged.append(name)
+            if "another variant" in verdict.slips:
+                self.remarks.append(sentence("judge.another_variant", question=check.question))
             if verdict.slips == ("slow",):
                 self.troubles.append(sentence("judge.check_slow", question=check.question))
                 self.unjudged.append(name)
@@ -188,20 +201,26 @@ class _Marking:
             question = self.answers[name].question
             self.remarks.append(sentence("judge.answered_below", question=question))
 
-    def _ask_child(self, ask):
+    def _ask_child(self, cell, ask):
         """Return the child's reply, or a text that says why the child has ended."""
         if not self._ended:
             try:
                 return ask()
             except ProcessEndedError as error:
                 self._ended, self.gone = str(error), isinstance(error, ProcessCrashedError)
-                self.troubles.append(self._ended)
+                fields = {"why": self._ended, "cell": _name_cell(cell)}
+                self.troubles.append(sentence("judge.ended_in", **fields))
         return self._ended
 
     def _show_progress(self, cell):
         if cell_roles.is_locked(cell) and cell.source.startswith("progress("):
             line = format_progress(self._task.assignment, self._grades)
             cell.outputs = [outputs.make_result({"text/plain": line}, None)]
+
+
+def _name_cell(cell):
+    """Return a cell's grade id or, for a student's own cell, how it starts."""
+    return cell_roles.read_grade_id(cell) or repr(cell.source.strip().partition("\n")[0][:60])
 
 
 def _describe_variant(message):

@@ -3,31 +3,16 @@
 It uses the stored results, with the messages of the last run, and ignores refused submissions.
 """
 
-import io
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from matplotlib.figure import Figure
-
-from roofgrade.common import safe_files
 from roofgrade.common.sentences import sentence
 from roofgrade.gradebook.standings import read_counting_results
 from roofgrade.pages.lesson_finder import LessonFinder
 from roofkit._tables import format_text_table
-from rooflab.palette import colour
 
-RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
-# Neighbours differ in lightness and hatch, to be told apart in black-and-white print.
-STYLES = {
-    RIGHT: (colour("right"), ""),
-    PARTLY: (colour("partly"), "///"),
-    SLIP: (colour("wrong"), ""),
-    WRONG: (colour("sky"), "..."),
-    MISSING: (colour("missing"), ""),
-}
+STATES = RIGHT, PARTLY, SLIP, WRONG, MISSING = "right", "partly", "slip", "wrong", "missing"
 MOST_SLIPS = 3
-PICTURES = (".png", ".svg")
 
 
 @dataclass(frozen=True)
@@ -43,15 +28,6 @@ class QuestionRow:
     slips: dict[str, int] = field(default_factory=dict)
     lessons: dict[str, str] = field(default_factory=dict)
 
-    @property
-    def answers(self):
-        """The number of submissions that should have an answer."""
-        return sum(self.counts.values())
-
-    def share(self, state):
-        """Return the share of answers in a state, from 0 to 1."""
-        return self.counts[state] / self.answers
-
 
 @dataclass(frozen=True)
 class Report:
@@ -61,11 +37,12 @@ class Report:
     rows: tuple[QuestionRow, ...]
 
     def __str__(self):
-        head = [sentence(f"report.{name}") for name in ("question", "answers", *STYLES)]
-        lines = [
-            [row.question, str(row.answers), *(f"{row.share(state):.0%}" for state in STYLES)]
-            for row in self.rows
-        ]
+        head = [sentence(f"report.{name}") for name in ("question", "answers", *STATES)]
+        lines = []
+        for row in self.rows:
+            answers = sum(row.counts.values())
+            shares = (f"{row.counts[state] / answers:.0%}" for state in STATES)
+            lines.append([row.question, str(answers), *shares])
         counts = format_text_table(head, [""] * len(head), lines)
         slips = [
             [f"{row.question}  {slip}", str(made), row.lessons[slip]]
@@ -76,44 +53,6 @@ class Report:
             return counts
         head = [sentence(f"report.{name}") for name in ("slips", "made_by", "taught_in")]
         return f"{counts}\n\n{format_text_table(head, [''] * len(head), slips)}"
-
-    def draw(self):
-        """Draw one bar per question, split by state and labelled with the most common mistake."""
-        figure = Figure(figsize=(9, 1.2 + 0.42 * len(self.rows)), layout="constrained")
-        ax = figure.subplots()
-        places = range(len(self.rows))[::-1]
-        left = [0.0] * len(self.rows)
-        for state, (fill, hatch) in STYLES.items():
-            widths = [100 * row.share(state) for row in self.rows]
-            ax.barh(
-                places, widths, left=left, height=0.7, color=fill, hatch=hatch,
-                label=sentence(f"report.{state}"), edgecolor="white", lw=0.6,
-            )  # fmt: skip
-            left = [before + width for before, width in zip(left, widths, strict=True)]
-        for place, row in zip(places, self.rows, strict=True):
-            for slip, count in list(row.slips.items())[:1]:
-                ax.annotate(
-                    sentence("report.commonest", slip=slip, count=count), (100, place), (5, 0),
-                    textcoords="offset points", va="center", fontsize=9, annotation_clip=False,
-                )  # fmt: skip
-        ax.set_yticks(places, [row.question for row in self.rows])
-        ax.tick_params(axis="y", length=0)
-        ax.set(xlim=(0, 100), xlabel=sentence("report.axis"))
-        ax.spines[["top", "right", "left"]].set_visible(False)
-        figure.legend(loc="outside upper center", ncols=len(STYLES), frameon=False)
-        return figure
-
-    def save(self, folder):
-        """Save the picture in a folder as PNG and SVG, and return their paths."""
-        figure, paths = self.draw(), []
-        for kind in PICTURES:
-            path = Path(folder) / f"{self.assignment}-report{kind}"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(picture := io.BytesIO(), format=kind[1:], dpi=144)
-            with safe_files.open_below(path.parent) as opened:
-                safe_files.write(opened, path.name, picture.getvalue(), 0o644)
-            paths.append(path)
-        return paths
 
 
 def make_report(course, assignment):
@@ -137,7 +76,7 @@ def _make_row(question, answers, lessons):
     frequencies = Counter(slip for answer in wrong for slip in set(answer.slips))
     slips = dict(sorted(frequencies.items(), key=lambda item: (-item[1], item[0])))
     cells = {slip: lessons.find_cell(question, slip) for slip in slips}
-    return QuestionRow(question, {state: counts[state] for state in STYLES}, slips, cells)
+    return QuestionRow(question, {state: counts[state] for state in STATES}, slips, cells)
 
 
 def _classify_answer(answer):

@@ -76,22 +76,31 @@ def export_canvas(course, assignment, provisional=False):
 
 
 def fill_in_grade_column(course, assignment, path, provisional=False):
-    """Fill the grades into Moodle's worksheet or Canvas's gradebook, and return its text.
+    """Fill the grades into Moodle's worksheet or Canvas's gradebook.
 
-    Rows of unknown students and the separator stay unchanged. Raises ValueError for any other file,
+    Returns the text, and remarks on rows left unchanged: those of unknown students, and grades of
+    students without a final grade. The separator also stays. Raises ValueError for any other file,
     for a file without known students, and as ``csv_files.read`` does.
     """
     sheet = csv_files.read(path)
     column = sheet.head.index(_find_column(sheet, assignment))
     standings = read_standings(course, assignment).values()
-    filled = 0
-    for _, row in sheet.rows:
-        if standing := _find_student(dict(zip(sheet.head, row, strict=True)), standings):
-            row[column] = _format_grade(standing, provisional)
+    filled, remarks = 0, []
+    for number, row in sheet.rows:
+        line = dict(zip(sheet.head, row, strict=True))
+        if standing := _find_student(line, standings):
             filled += 1
+            grade, state = _format_grade(standing, provisional), sentence(f"state.{standing.state}")
+            if grade or row[column].strip() in ("", "-"):
+                row[column] = grade
+            else:
+                fields = {"student": standing.student, "state": state, "grade": row[column]}
+                remarks.append(sentence("export.kept", **fields))
+        elif any(line.get(heading, "").strip() for heading in STUDENT_COLUMNS):
+            remarks.append(sentence("export.unknown", line=number, row=", ".join(row[:3])))
     if not filled:
         raise ValueError(sentence("export.nobody_known", path=sheet.path))
-    return _format_csv([sheet.head, *(row for _, row in sheet.rows)], sheet.separator)
+    return _format_csv([sheet.head, *(row for _, row in sheet.rows)], sheet.separator), remarks
 
 
 def _find_column(sheet, assignment):

@@ -2,18 +2,15 @@
 
 nbgrader sets a penalty during grading, before anyone has read the paragraphs. ``apply_penalties``
 bases it on the whole score, after everything is read, and can be repeated when marks change.
-``SharePerDay`` is the same policy for nbgrader's own autograde.
 """
 
 import math
 from dataclasses import dataclass
 
 from nbgrader.api import Gradebook
-from nbgrader.plugins import LateSubmissionPlugin
-from traitlets import Float
 
 from roofgrade.common.results import GRADED
-from roofgrade.common.sentences import sentence
+from roofgrade.gradebook.due_dates import update_due_date
 from roofgrade.gradebook.standings import read_standings
 
 HOUR, DAY = 3_600, 86_400
@@ -21,21 +18,11 @@ HOUR, DAY = 3_600, 86_400
 
 @dataclass(frozen=True)
 class LatePolicy:
-    """The share of the score lost per day or part of a day, after ``grace`` hours, up to ``most``.
-
-    Raises ValueError for a share outside 0 to 1 and for negative hours.
-    """
+    """The share of the score lost per day or part of one, after ``grace`` hours, up to ``most``."""
 
     per_day: float
     grace: float = 0.0
     most: float = 1.0
-
-    def __post_init__(self):
-        for name in ("per_day", "most"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(sentence("late.no_share", name=name, value=getattr(self, name)))
-        if not 0 <= self.grace < math.inf:
-            raise ValueError(sentence("late.no_hours", value=self.grace))
 
     def penalty(self, score, seconds_late):
         """Return the penalty for this delay, in points, at most the score.
@@ -68,6 +55,7 @@ def apply_penalties(course, assignment, policy):
     late = []
     standings = read_standings(course, assignment)
     with Gradebook(course.db_url) as gradebook:
+        update_due_date(gradebook, course, assignment)
         for submission in gradebook.assignment_submissions(assignment):
             seconds = submission.total_seconds_late
             is_read = standings[submission.student_id].state == GRADED
@@ -82,18 +70,3 @@ def apply_penalties(course, assignment, policy):
                 late.append(LateSubmission(submission.student_id, seconds, total))
         gradebook.db.commit()
     return sorted(late, key=lambda submission: submission.student)
-
-
-class SharePerDay(LateSubmissionPlugin):
-    """The same policy as an nbgrader plugin:
-
-    c.AssignLatePenalties.plugin_class = "roofgrade.regrade_export.late.SharePerDay"
-    """
-
-    per_day = Float(0.1, help="Share of the score to deduct per day.").tag(config=True)
-    grace = Float(0.0, help="Hours without a penalty.").tag(config=True)
-    most = Float(1.0, help="Largest share to deduct.").tag(config=True)
-
-    def late_submission_penalty(self, student_id, score, total_seconds_late):
-        """Return the penalty for one notebook, in points."""
-        return LatePolicy(self.per_day, self.grace, self.most).penalty(score, total_seconds_late)

@@ -7,6 +7,7 @@ from roofcheck import find_question
 from roofcheck.cells import QuestionCall
 from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
+from roofcheck.tables.catalogue import questions_of_set
 from roofgrade.common.limits import LimitExceededError, call_in_fork
 from roofgrade.common.results import Answer
 from roofgrade.common.sentences import escape_text, format_points, sentence
@@ -67,6 +68,9 @@ def preview_regrade(course: Course, assignment: str, question: str) -> Regrading
     are listed with ``again``. Raises ValueError if no answer to the question is stored, or if its
     points changed.
     """
+    if question not in (known := questions_of_set(assignment)):
+        fields = {"question": question, "known": ", ".join(known)}
+        raise ValueError(sentence("regrade.unknown", assignment=assignment, **fields))
     points = find_question(question).points
     judged, moves, changes = 0, [], []
     for result in result_files.read_results(course, assignment):

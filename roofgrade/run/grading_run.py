@@ -22,9 +22,9 @@ from roofgrade.common.results import REFUSED, WAITING, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
 from roofgrade.gradebook import result_files
-from roofgrade.gradebook.database import CourseGradebook, GradebookError, explain_errors
+from roofgrade.gradebook.database import GradebookError, open_gradebook
 from roofgrade.gradebook.standings import query_max_score, query_standings, query_student_ids
-from roofgrade.gradebook.writer import WAIT_SECONDS, GradebookWriter
+from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.intake.submitted_folders import Folder, list_folders, read_submission
 from roofgrade.judge.marking import mark_submission, read_release
 from roofgrade.judge.shared_claims import find_claims, find_shared_claims, withhold_shared
@@ -106,14 +106,10 @@ def summarise_without_grading(
     release, and GradebookError if the gradebook cannot be read.
     """
     course.release_path(assignment)
-    book = CourseGradebook(course, WAIT_SECONDS)
-    try:
-        with explain_errors(book.url):
-            students = query_student_ids(book)
-            worth = query_max_score(book, assignment)
-            standings = {} if worth is None else query_standings(book, assignment)
-    finally:
-        book.close_database()
+    with open_gradebook(course) as book:
+        students = query_student_ids(book)
+        worth = query_max_score(book, assignment)
+        standings = {} if worth is None else query_standings(book, assignment)
     folders = list_folders(course, assignment, students)
     rows = [_make_kept_row(course, folder) for folder in folders]
     return summarise(assignment, rows, standings, worth or 0.0, remarks=remarks)

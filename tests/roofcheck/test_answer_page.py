@@ -116,10 +116,11 @@ def test_a_section_has_the_address_that_the_site_gives_it():
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A course that a student has, and a file of answers with nothing in it."""
-    for name in ("course/en", "exercises"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).symlink_to(ROOT / name)
+    """A course for self-study, and a file of answers with nothing in it."""
+    (tmp_path / "course/en").mkdir(parents=True)
+    for path in (ROOT / "exercises", *(ROOT / "course/en").iterdir()):
+        (tmp_path / path.relative_to(ROOT)).symlink_to(path)
+    (tmp_path / "course/answers.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv("ROOFKIT_ANSWERS", str(tmp_path / "kept/answers.jsonl"))
     return tmp_path
 
@@ -162,6 +163,22 @@ def test_answers_are_shown_once_a_set_is_finished_or_given_up_and_due_no_more(fo
     for unknown in (shown, give_up):
         with pytest.raises(ValueError, match="ps99"):
             unknown("ps99")
+
+
+@pytest.mark.parametrize("kind", ["kit", "exchange"])
+def test_in_a_class_nothing_opens_whatever_a_student_writes_into_the_settings(folder, kind):
+    give_up("ps1")
+    answer_all("ps1")
+    assert may_be_shown(course.Course(folder), "ps1")
+    if kind == "kit":
+        (folder / "course/answers.json").unlink()
+    else:
+        settings = f"c = get_config()\nc.Exchange.root = {str(folder)!r}"
+        (folder / "nbgrader_config.py").write_text(settings, encoding="utf-8")
+    for text in ("", "# due.ps1 = 2099-01-31", "due.ps1 = 2020-01-31T18:00:00Z"):
+        (folder / "course/term.toml").write_text(text, encoding="utf-8")
+        with pytest.raises(PermissionError, match="In a class, your teacher releases them"):
+            make_answer_page(course.Course(folder), "ps1")
 
 
 def test_what_is_wrong_in_the_file_of_sets_given_up_is_passed_over(folder):
@@ -215,10 +232,6 @@ def test_the_page_holds_answers_as_text_and_teaches_each_question(folder):
 def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     give_up("ps1")
     here = course.Course(folder)
-    index = (folder / course.INDEX).read_bytes()
-    (folder / "course/en").unlink()
-    (folder / "course/en").mkdir()
-    (folder / course.INDEX).write_bytes(index)
     said = plain(make_answer_page(here, "ps1"))
     assert 'A colleague writes: "Our kernel reaches a quarter' in said
     assert "Ask your teacher for this one" in said

@@ -79,6 +79,8 @@ def test_a_term_gives_dates_with_a_zone(folder):
     assert term.due["ps1"].tzinfo
     assert term.ids.name == "ids.txt"
     assert folder("due.ps1 = 2027-01-31T18:00:00").term.due["ps1"].tzinfo
+    assert folder("upload = 'Moodle'").term.upload == {"": "Moodle"}
+    assert folder("upload.ps1 = 'Set 1'").term.upload == {"ps1": "Set 1"}
     assert course.Course(ROOT).term == course.Term(), "the file that goes out sets nothing"
 
 
@@ -87,6 +89,7 @@ def test_a_term_gives_dates_with_a_zone(folder):
     [
         ("due.ps1 = '31 January'", "without quotes"),
         ("due.ps99 = 2027-01-31T18:00:00", "The course has: ps1"),
+        ("upload.ps99 = 'Moodle'", "The course has: ps1"),
         ("deadline = 1", "no setting deadline"),
         ("due.ps1 = ", "term.toml: Invalid value"),
     ],

@@ -21,7 +21,8 @@ from roofcheck.study.check import latest_grades
 
 ROOT = Path(__file__).resolve().parents[2]
 SET = "ps1"
-TERM = 'upload = "Moodle, Problem set 1"\nids = "course/ids.txt"\ndue.ps1 = 2020-01-31T18:00:00Z\n'
+UPLOAD = 'upload = {ps1 = "Moodle, Problem set 1", ps2 = "elsewhere"}\n'
+TERM = f'{UPLOAD}ids = "course/ids.txt"\ndue.ps1 = 2020-01-31T18:00:00Z\n'
 PARAGRAPH = "Compare the intensity with the ridge."
 
 

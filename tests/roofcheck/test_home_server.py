@@ -52,6 +52,7 @@ def folder(tmp_path, monkeypatch):
     for each in COURSE.sets[:2]:
         (tmp_path / each.file).parent.mkdir(parents=True)
         shutil.copy(ROOT / each.file, tmp_path / each.file)
+    (tmp_path / "course/answers.json").write_text("{}", encoding="utf-8")
     monkeypatch.setenv(answers.FILE_VARIABLE, str(tmp_path / "kept/answers.jsonl"))
     monkeypatch.delenv(PAGES_VARIABLE, raising=False)
     return tmp_path
@@ -217,6 +218,9 @@ def test_the_buttons_of_a_set_follow_its_state(folder, status, is_here, due, wan
     )
     found = list_actions(here, PS1, status, is_here, stands, due)
     assert [each["do"] for each in found] == wanted
+    (folder / "course/answers.json").unlink()  # as in a class
+    in_class = list_actions(here, PS1, status, is_here, stands, due)
+    assert [each["do"] for each in in_class] == [do for do in wanted if do != "give-up"]
     assert all("1" in each["name"] for each in found)
     said = " ".join(word_status(status, is_here, due, has_class=True))
     assert ("Fetch it" in said) == ("fetch" in wanted)
@@ -275,6 +279,7 @@ def server(tmp_path_factory):
     shutil.copy(ROOT / course.INDEX, place / course.INDEX)
     (place / PS1.file).parent.mkdir(parents=True)
     shutil.copy(ROOT / PS1.file, place / PS1.file)
+    (place / "course/answers.json").write_text("{}", encoding="utf-8")
     kept = keep(place, given(1, 0))
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

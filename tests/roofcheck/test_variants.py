@@ -10,7 +10,7 @@ from roofcheck.course import Term
 from roofcheck.kinds import Number
 from roofcheck.tables import variants
 from roofcheck.tables.catalogue import find_question, load_questions
-from roofcheck.tables.variants import APART_RTOL, find_variant, list_variants
+from roofcheck.tables.variants import APART_RTOL, find_variant, judge_variant, list_variants
 
 NAME = "ps1.time"
 MINE = find_variant(NAME, "ada")
@@ -48,6 +48,13 @@ def test_a_neighbours_number_is_told_for_what_it_is():
             assert grade == 0
             assert "right for another student's numbers" in str(grade)
             assert "another variant" in grade.verdict.slips
+
+
+def test_a_neighbours_answers_are_told_even_if_a_part_is_the_same_for_all():
+    own, *others = list_variants("ps3.mine")
+    told = [judge_variant("ps3.mine", own, [*other.reference().values()]) for other in others]
+    assert all("another variant" in verdict.slips for verdict in told if len(verdict.right) < 2)
+    assert max(verdict.credit for verdict in told) < 1
 
 
 @cases("me", [..., None, "", "  ", "..."])

@@ -2,18 +2,21 @@
 
 import contextlib
 import getpass
+import os
 import shutil
+from datetime import UTC, datetime, timedelta
 
 import nbformat
 import pytest
 from classroom import RIGHT, SET, classroom, grade
-from homework import ROOT
+from homework import ROOT, ask
 from nbgrader.apps import NbGraderApp
 from traitlets.config import Application
 
 from roofcheck.handin import exchange, rerun
 from roofcheck.handin.hand_in import hand_in_file
 from roofcheck.handin.notebook_file import hash_cells
+from roofgrade.intake.submitted_folders import list_folders, read_submission
 from roofgrade.pages import feedback
 
 
@@ -25,8 +28,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setenv("JUPYTER_DATA_DIR", str(home / "data"))
     course = classroom(home / "instructor")
     exchange, student = home / "exchange", home / "student"
-    exchange.mkdir(mode=0o777)
-    exchange.chmod(0o777)
+    ask(course.root, "exchange", exchange)
     student.mkdir()
     shared = f"\nc.Exchange.root = {str(exchange)!r}\n"
     with (course.root / "nbgrader_config.py").open("a") as settings:
@@ -120,8 +122,63 @@ def write_paragraph(notebook, text):
 
 
 def test_without_a_folder_or_settings_there_is_no_exchange(machine, tmp_path):
-    _, student = machine
+    course, student = machine
     assert exchange.find_exchange(student) is not None
-    (student.parent / "exchange").rmdir()
-    assert exchange.find_exchange(student) is None
+    shutil.rmtree(student.parent / "exchange")
+    assert exchange.find_exchange(student) is exchange.find_exchange(course.root) is None
     assert exchange.find_exchange(tmp_path) is None
+
+
+def test_the_exchange_is_made_so_that_nobody_takes_it_over(machine):
+    course, student = machine
+    exchange = student.parent / "exchange"
+    made = [exchange, exchange / "roofline", *sorted((exchange / "roofline").iterdir())]
+    modes = [path.stat().st_mode & 0o7777 for path in made]
+    assert modes == [0o1777, 0o755, 0o711, 0o3733, 0o755]
+    assert {path.stat().st_uid for path in made} == {os.geteuid()}
+    (exchange / "roofline").rename(exchange / "stolen")
+    (exchange / "roofline").symlink_to(exchange / "stolen")
+    said = ask(course.root, "exchange", exchange, code=1).output
+    assert "roofline belongs to another account" in said
+
+
+def put(student, name, source=None):
+    """What stands in the exchange under a name: the set as released, or a link."""
+    folder = student.parent / "exchange/roofline/inbound" / name
+    folder.mkdir()
+    if source:
+        (folder / f"{SET}.ipynb").symlink_to(source)
+    else:
+        shutil.copy(ROOT / f"exercises/en/{SET}/{SET}.ipynb", folder)
+    return folder
+
+
+@pytest.mark.slow("nobody hands in a solution or another's work, and late work looks late")
+def test_links_other_accounts_and_bad_dates_are_left_and_late_work_is_late(machine, capfd):
+    course, student = machine
+    me, now = getpass.getuser(), datetime.now(UTC)
+    put(student, f"{me}+{SET}+{now:%Y-%m-%d %H:%M:%S} UTC+honest")
+    put(student, f"{me}+{SET}+2999-01-01 00:00:00 UTC+x", course.source_path(SET))
+    put(student, f"bob+{SET}+2999-01-01 00:00:00 UTC+x")
+    put(student, f"{me}+{SET}+9999999-01-01 UTC+x")
+    nbgrader(course.root, "collect", SET)
+    said = capfd.readouterr().err
+    assert said.count("was not collected") == 3
+    assert f"created by the account {me}" in said
+    [folder] = list_folders(course, SET)
+    honest = read_submission(folder)
+    assert (folder.student, honest.remarks) == (me, ())
+    assert honest.submitted == f"{now:%Y-%m-%d %H:%M:%S} UTC"
+
+    shutil.rmtree(course.submitted)
+    shutil.rmtree(student.parent / "exchange/roofline/inbound")
+    ask(course.root, "exchange", student.parent / "exchange")
+    put(student, f"{me}+{SET}+2026-01-01 10:00:00 UTC+x")
+    for _ in range(2):
+        nbgrader(course.root, "collect", SET, "--update")
+        late = read_submission(folder)
+        changed = datetime.fromisoformat(late.submitted.removesuffix(" UTC")).replace(tzinfo=UTC)
+        assert abs(now - changed) < timedelta(minutes=10)
+        [remark] = late.remarks
+        assert "handed in as of 2026-01-01 10:00 UTC" in remark
+        assert late.files == {}

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from dataclasses import replace
 
 import pytest
@@ -104,14 +105,22 @@ def test_canvas_gets_its_gradebook(course):
 
 
 def test_moodles_worksheet_is_filled_in(course):
-    text = filled(course, WORKSHEET)
+    text, said = filled(course, WORKSHEET)
+    assert [remark.partition(" in the")[0] for remark in said] == ["line 4 matches no student"]
     head, *rows = lines(text)
     assert head == WORKSHEET.lstrip("\ufeff").split("\n")[0].split(",")
     assert [row[head.index("Grade")] for row in rows] == ["7.5", "", "12"]
     assert rows[0][1].startswith("'=HYPERLINK")
     assert rows[0][7] == "-", "Moodle reads this as no date"
-    with_semicolons = filled(course, WORKSHEET.replace(",", ";"))
+    with_semicolons, _ = filled(course, WORKSHEET.replace(",", ";"))
     assert with_semicolons.startswith('"Identifier";"Full name";')
+
+
+def test_a_grade_that_stands_in_the_file_is_never_emptied(course):
+    text, said = filled(course, re.sub("(unread.*?Submitted,)", r"\g<1>17.00", WORKSHEET))
+    head, *rows = lines(text)
+    assert [row[head.index("Grade")] for row in rows] == ["7.5", "17.00", "12"]
+    assert said[0] == "unread has no final grade (not yet marked), so the grade 17.00 stays"
 
 
 @pytest.mark.parametrize(

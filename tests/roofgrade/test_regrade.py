@@ -75,4 +75,6 @@ def test_other_points_and_unasked_questions_are_refused(folder, monkeypatch):
     with pytest.raises(ValueError, match="Make the release again"):
         regrade.preview_regrade(Course(folder), "ps1", "ps1.time")
     with pytest.raises(ValueError, match=r"no stored answers to .ps2\.int8."):
-        regrade.preview_regrade(Course(folder), "ps1", "ps2.int8")
+        regrade.preview_regrade(Course(folder), "ps2", "ps2.int8")
+    with pytest.raises(ValueError, match=r"ps1 has no question 'ps1\.rigde', only ps1\.ridge"):
+        regrade.preview_regrade(Course(folder), "ps1", "ps1.rigde")

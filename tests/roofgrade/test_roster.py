@@ -47,7 +47,7 @@ def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("name,email\nAnn,a@b\n", "no id column"),
+        ("name,group\nAnn,a@b\n", "no id column"),
         ("", "is empty"),
         ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
         ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' appears twice"),
@@ -80,6 +80,16 @@ def test_what_a_roster_leaves_out_stays_in_the_gradebook(tmp_path):
     people = roster.load_people(course)
     assert people.find_one("Ann Muster, Jr.", "") == "amuster"
     assert people.find_sender(read_sender("901_1_ps1.ipynb"), "") == ("amuster", "")
+
+
+def test_in_moodles_usual_list_the_address_is_the_id_of_who_is_new(tmp_path):
+    (tmp_path / "course").mkdir()
+    course, path = classroom(tmp_path / "course"), tmp_path / "roster.csv"
+    usual = "First name,Last name,Email address\nAnn,M,ANN@example.edu\nBo,S,bo@example.edu\n"
+    for text in (OWN, usual, usual):
+        path.write_text(text)
+        ids = [entry.id for entry in roster.import_roster(course, path)]
+    assert ids == ["amuster", "bo@example.edu"]
 
 
 def test_who_is_known_in_another_spelling_keeps_the_id(tmp_path):

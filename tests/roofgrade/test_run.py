@@ -6,20 +6,26 @@ import os
 import shutil
 import stat
 
+import nbformat
 import pytest
 import standin
+from homework import ROOT
 from marks import BrokenBox, mark
 from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
+from roofcheck.tables.catalogue import find_question
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.results import GRADED, REFUSED, WAITING
 from roofgrade.course import Course
 from roofgrade.gradebook.result_files import read_result, read_results
 from roofgrade.gradebook.standings import read_standings
+from roofgrade.judge.marking import read_release
 from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
 from roofgrade.run.grading_run import grade_assignment, summarise_without_grading
+from tools.notebooks.myst_cells import read_problem_set
+from tools.notebooks.problem_sets import fill_in_set
 
 pytestmark = pytest.mark.slow("each folder ends with one result, whatever happens in a run")
 
@@ -264,3 +270,30 @@ def test_where_a_group_grades_each_of_it_may_write_what_another_wrote(course):
     graded = course.autograded / "ada" / SET
     assert os.listdir(graded) == [f"{SET}.ipynb"]
     assert (graded / f"{SET}.ipynb").stat().st_mode & 0o777 == 0o664
+
+
+def test_an_exam_is_graded_only_on_what_its_notebook_asks(course, tmp_path, monkeypatch):
+    (tmp_path / "ps1.toml").write_text('["ps1.ridge"]\nlike = "ps1.ridge"\nseed = "exam 1"\n')
+    monkeypatch.setenv("ROOFKIT_QUESTIONS", str(tmp_path))
+    read_release.cache_clear()
+    hand_in(course, "ada")
+    question = find_question("ps1.ridge")
+    with pytest.raises(ValueError, match="with other figures than the notebook") as refused:
+        grade_with(course)
+    assert str(refused.value).endswith(question.text())
+    assert not (course.grading / SET / "results").exists()
+    [path] = (ROOT / "solutions/text").glob("ps1-*.md")
+    source = path.read_text().replace("An RTX A6000 is", "{eval}`ps1.ridge.text` It is")
+    built = read_problem_set(path.name, source, lambda name: find_question(name).points)
+    fill_in_set(built, ROOT)
+    [text] = [cell for cell in built.notebook.cells if cell.id == "ps1-ridge-text"]
+    for path in (course.source_path(SET), course.release_path(SET)):
+        notebook = nbformat.read(path, as_version=4)
+        cell = next(cell for cell in notebook.cells if cell.id == text.id)
+        cell.source, cell.metadata.asks = text.source, text.metadata.asks
+        nbformat.write(notebook, path)
+    assert states(grade_with(course)) == {"ada": GRADED}
+    monkeypatch.delenv("ROOFKIT_QUESTIONS")
+    read_release.cache_clear()
+    with pytest.raises(ValueError, match="with other figures than the notebook"):
+        grade_with(course)

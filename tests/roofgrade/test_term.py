@@ -47,7 +47,6 @@ def test_a_term_in_commands(folder):
     assert rows["ada"]["last name"] == "Muster, Jr."
     assert '"22"' in ask(folder, "export", "ps1", "--for", "moodle", "--provisional").output
     assert "ps1.ridge" in ask(folder, "report", "ps1").output
-    assert (folder / "autograded/ps1-report.png").is_file()
     regraded = ask(folder, "regrade", "ps1", "ps1.ridge").output
     assert "Answers regraded: 2. Points differ: 0." in regraded
     assert ask(folder, "late", "ps1", "--per-day", "0.1").output == ""

@@ -93,7 +93,13 @@ def fill_in_set(text: Text, root: Path) -> None:
         "time": format_length(about.minutes),
     }
     numbers = {question.id: str(question.number) for question in about.questions}
-    inline.fill_in_facts(text, facts | numbers)
+    checked = [question.id for question in about.questions if not question.paragraph]
+    texts = {f"{name}.text": find_question(name).text() for name in checked}
+    for cell in cells.values():
+        # Grading refuses a table that asks something else.
+        if asked := [name for name in checked if f"`{name}.text`" in cell.source]:
+            cell.metadata.asks = asked
+    inline.fill_in_facts(text, facts | numbers | texts)
 
 
 def write_homework_sentence(lecture: int, sets: Sequence[ProblemSet], folder: str) -> str:
