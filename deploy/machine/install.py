@@ -138,8 +138,7 @@ def stamp_if_changed(stamp, *files):
 
 def make_environment(prefix, python):
     """Build the virtual environment, or update it in place without stopping running servers."""
-    packages = build.WHEELS | {"roofgrade": ("roofgrade",)}
-    names = sorted({name for paths in packages.values() for name in paths})
+    names = (*build.WHEEL_SOURCES, "roofgrade")
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--", *names],
         cwd=ROOT,
@@ -163,12 +162,9 @@ def make_environment(prefix, python):
         pip = (python, "-m", "pip", "--quiet", "--disable-pip-version-check", "install")
         with tempfile.TemporaryDirectory() as temporary:
             work = Path(temporary)
-            for package, files in packages.items():
-                for name in files:
-                    build.copy_tracked_files(name, work / package / name)
-            # Each of these folders has a pyproject.toml and a package of the same name.
-            parts = ("rooflab", "roofcheck", "roofgrade")
-            folders = [work / "roofkit", *(work / part / part for part in parts)]
+            for name in names:
+                build.copy_tracked_files(name, work / name)
+            folders = [work, *(work / part for part in ("rooflab", "roofcheck", "roofgrade"))]
             run(*pip, "--no-deps", "--force-reinstall", "--no-build-isolation", *folders)
         stamp.write_text(state)
     # Students get the kit's settings, and additional ones for a shared machine.
