@@ -1,6 +1,7 @@
 """Set up a hub for one class on one server, from this clone; run it again after each change.
 
-    sudo python3 deploy/machine/install.py --instructor prof --students students.csv
+    sudo python3 deploy/machine/install.py --instructor prof --students students.csv \\
+        --url https://hub.example.org
 
 Options are remembered, so later runs need none. README.md in this folder lists the folders that it
 creates, and the next steps.
@@ -12,11 +13,15 @@ import json
 import os
 import pwd
 import re
+import secrets
 import shutil
+import socket
+import ssl
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from urllib.parse import urlsplit
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -32,6 +37,7 @@ REMEMBERED = SETTINGS_FOLDER / "install.json"
 DEFAULTS = {
     "instructor": None,
     "students": None,
+    "url": None,
     "prefix": Path("/opt/roofline"),
     "data": Path("/srv/roofline"),
     "gradebook": "sqlite",
@@ -40,7 +46,15 @@ DEFAULTS = {
     "memory": "2G",
     "cores": 2.0,
 }
+# What --url is if all servers share one address.
+SHARED = "shared"
 POSTGRESQL = "postgresql+psycopg:///roofline?host=/var/run/postgresql"
+NO_URL = """\
+Give the hub a name with --url https://hub.example.org. Each user's server then gets a name below
+it, such as ada.hub.example.org. README.md explains which names and certificate this needs.
+Without them, all servers share one address, and a page that one student wrote can act as anyone
+who opens it. If the teacher does, it can read the solutions and change the gradebook.
+If everyone on this hub trusts everyone else, you can use --shared-origin instead."""
 # Parts of the clone that are only for the teacher.
 TEACHING = ("nbgrader_config.py", "solutions/en", "exercises/en", "course")
 
@@ -61,6 +75,8 @@ def main():
             f"{interpreter} is older than Python 3.11, or students can't run it. Run this "
             "script with the system's own Python, such as /usr/bin/python3."
         )
+    if options.url != SHARED and options.url != remembered.get("url") and options.check_url:
+        check_url(options.url)
     os.umask(0o022)
     # Git refuses a clone that belongs to another account, unless it is listed as safe.
     os.environ |= {
@@ -89,7 +105,7 @@ def main():
             sys.exit("Nothing is lost. Fix the problem, then run this script again.")
         remember_options(options)
         print_step("the service")
-        start_service(options)
+        start_service(options, moved=remembered.get("url", options.url) != options.url)
     except subprocess.CalledProcessError as error:
         sys.exit(f"{error}\nNothing is lost. Fix the problem, then run this script again.")
 
@@ -138,6 +154,22 @@ def parse_options(remembered):
     parser.add_argument(
         "--students", type=Path, help="the roster, a CSV file as described in TEACHING.md"
     )
+    parser.add_argument(
+        "--url", help="the hub's address for browsers, like https://hub.example.org"
+    )
+    parser.add_argument(
+        "--shared-origin",
+        dest="url",
+        action="store_const",
+        const=SHARED,
+        help="use one address for all servers; README.md describes the danger",
+    )
+    parser.add_argument(
+        "--skip-url-check",
+        dest="check_url",
+        action="store_false",
+        help="don't check names and certificate, if this server can't reach its own address",
+    )
     parser.add_argument("--prefix", type=Path, help="folder for the software")
     parser.add_argument("--data", type=Path, help="folder for data")
     parser.add_argument(
@@ -158,7 +190,55 @@ def parse_options(remembered):
         parser.error(f"{options.students} doesn't exist or is not a file")
     for name in ("prefix", "data", "students"):
         setattr(options, name, getattr(options, name).resolve())
+    if options.url is None:
+        sys.exit(NO_URL)
+    if options.url != SHARED:
+        options.url = options.url.rstrip("/")
+        if not is_hub_url(options.url):
+            parser.error(
+                f"{options.url} is not an address like https://hub.example.org. To try the hub on "
+                "this machine only, use http://hub.localhost:8000"
+            )
     return options
+
+
+def is_hub_url(url):
+    """Return whether a hub, and a name for each user below it, can be at this address."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    # Browsers look up names below localhost without DNS, and accept them without a certificate.
+    safe = parts.scheme == "https" or (parts.scheme == "http" and host.endswith(".localhost"))
+    named = re.fullmatch(r"([a-z0-9-]+\.)+[a-z][a-z0-9-]*", host)
+    return bool(safe and named) and url == f"{parts.scheme}://{parts.netloc}" and "@" not in url
+
+
+def check_url(url):
+    """Exit unless the hub's name and every name below it have an address and a certificate."""
+    parts = urlsplit(url)
+    if parts.scheme == "http":
+        return
+    for host in (parts.hostname, f"check-{secrets.token_hex(4)}.{parts.hostname}"):
+        try:
+            with (
+                socket.create_connection((host, parts.port or 443), timeout=10) as connection,
+                ssl.create_default_context().wrap_socket(connection, server_hostname=host),
+            ):
+                continue
+        except socket.gaierror:
+            problem = (
+                f"DNS has no address for {host}. Both {parts.hostname} and *.{parts.hostname} must "
+                "point to this server."
+            )
+        except ssl.SSLCertVerificationError as error:
+            problem = (
+                f"The certificate at {host} isn't valid ({error.verify_message}). It must be for "
+                f"both {parts.hostname} and *.{parts.hostname}."
+            )
+        except OSError as error:
+            problem = f"No web server answers at {host}: {error}. Set it up first, see README.md."
+        sys.exit(
+            f"{problem}\nIf only this server can't reach its own address, add --skip-url-check."
+        )
 
 
 def refuse_to_leave_marks(remembered, options, python):
@@ -386,6 +466,7 @@ def write_settings(options):
         "instructor": options.instructor,
         "exchange": str(options.data / "exchange"),
         "state": str(options.data / "hub"),
+        "url": None if options.url == SHARED else options.url,
         "gradebook": options.gradebook,
         "address": options.address,
         "port": options.port,
@@ -400,8 +481,11 @@ def write_settings(options):
     )
 
 
-def start_service(options):
-    """Start the hub now and at each boot. If it is already running, restart it."""
+def start_service(options, moved):
+    """Start the hub now and at each boot. If it is already running, restart it.
+
+    If the hub's address has ``moved``, stop all servers, because they know only the old one.
+    """
     hub = options.prefix / "hub"
     command = f"{options.prefix}/environment/bin/jupyterhub --config {hub}/jupyterhub_config.py"
     UNIT.parent.mkdir(parents=True, exist_ok=True)
@@ -411,8 +495,12 @@ def start_service(options):
     if Path("/run/systemd/system").is_dir():
         run("systemctl", "daemon-reload")
         run("systemctl", "enable", "--quiet", UNIT.name)
+        if moved:
+            run("systemctl", "stop", "jupyter-*-singleuser.service")
         run("systemctl", "restart", UNIT.name)
-        print(f"The hub is running at http://{options.address}:{options.port}")
+        address = f"http://{options.address}:{options.port}"
+        public = "" if options.url == SHARED else f", for browsers at {options.url}"
+        print(f"The hub is running at {address}{public}")
     else:
         print(f"systemd is not running. Start the hub with:\n  cd {options.data}/hub && {command}")
     print(f"First passwords: {options.data}/hub/first-passwords.csv (only root can read it)")

@@ -63,7 +63,6 @@ class PromptStart:
 
 c.JupyterHub.authenticator_class = FirstPasswords
 c.Authenticator.allow_all = True  # only people in the roster have passwords
-c.Authenticator.admin_users = {INSTRUCTOR}
 c.NativeAuthenticator.enable_signup = False
 c.NativeAuthenticator.minimum_password_length = 10
 c.NativeAuthenticator.check_common_password = True
@@ -71,6 +70,12 @@ c.NativeAuthenticator.allowed_failed_logins = 10
 c.NativeAuthenticator.seconds_before_next_try = 60
 
 c.JupyterHub.bind_url = f"http://{SETTINGS['address']}:{SETTINGS['port']}"
+if SETTINGS["url"]:
+    # Each server has a name and so an origin of its own. Otherwise, a page that one user wrote
+    # could act as anyone who opens it.
+    c.JupyterHub.subdomain_host = SETTINGS["url"]
+    # Other names can't replace these cookies. Browsers accept them only with https.
+    c.JupyterHub.cookie_host_prefix_enabled = SETTINGS["url"].startswith("https:")
 c.JupyterHub.db_url = f"sqlite:///{STATE}/jupyterhub.sqlite"
 c.JupyterHub.cookie_secret_file = str(STATE / "jupyterhub_cookie_secret")
 # Servers keep running while the hub restarts.
@@ -123,6 +128,9 @@ else:
 
 # Stop servers that have been idle for an hour. Saved files are kept.
 c.JupyterHub.load_roles = [
+    # If all servers share an origin, a student's page could use an administrator's permissions.
+    # JupyterHub removes all other administrators, those of an earlier installation included.
+    {"name": "admin", "users": [INSTRUCTOR] if SETTINGS["url"] else []},
     {
         "name": "idle-culler",
         "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
