@@ -37,7 +37,7 @@ class Person(threading.Thread):
     def __init__(self, hub, name, begins):
         super().__init__(daemon=True)
         self.hub, self.name_, self.begins, self.times, self.error = hub, name, begins, {}, None
-        self.home = f"{hub.url}user/{name}/"
+        self.home = hub.server(name)
         self.client = httpx.Client(timeout=PATIENCE, follow_redirects=True)
 
     def run(self):
@@ -97,7 +97,7 @@ class Person(threading.Thread):
         }  # fmt: skip
         self.socket = websocket.create_connection(
             address.replace("http:", "ws:"), cookie=cookies, timeout=PATIENCE,
-            origin=self.hub.url.rstrip("/"),
+            origin=self.home.partition("/user/")[0],
         )  # fmt: skip
         self.socket.send(json.dumps(message))
         while (reply := json.loads(self.socket.recv()))["msg_type"] != "execute_reply":

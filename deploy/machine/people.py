@@ -16,7 +16,8 @@ from pathlib import Path
 
 from roofgrade.intake import roster
 
-COURSE, STUDENTS, SERVICE = "roofline", "roofline-students", "roofline"
+COURSE, SERVICE = "roofline", "roofline"
+STUDENTS, TEACHERS = "roofline-students", "roofline-teachers"
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,30}")
 # Characters that are not easily confused with others.
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -43,12 +44,14 @@ def main():
         add_account(instructor)
     write_first_passwords(Path(settings["state"]), instructor, entries)
     make_exchange(Path(settings["exchange"]), instructor)
-    # Only the teacher can read the solutions. Root owns them, so the teacher edits a copy.
-    os.chown(prefix / "teaching", 0, pwd.getpwnam(instructor).pw_gid)
+    # Only the teacher can read the solutions. Root owns them, so the teacher edits a copy. They
+    # have a group of their own, because the teacher's main group may contain students.
+    run("groupadd", "--force", TEACHERS)
+    run("gpasswd", "--members", instructor, TEACHERS, stdout=subprocess.DEVNULL)
+    os.chown(prefix / "teaching", 0, grp.getgrnam(TEACHERS).gr_gid)
     (prefix / "teaching").chmod(0o750)
-    if settings["gradebook"] == "postgresql":
-        make_database(instructor)
-    fill_gradebook(prefix, instructor, file)
+    warn_about_open_homes([instructor, *names])
+    fill_gradebook(prefix, instructor, file, settings["gradebook"])
     print(f"  {len(names)} students, {len(new)} of them new")
 
 
@@ -141,22 +144,15 @@ def make_exchange(root, instructor):
         folder.chmod(mode if name else 0o755)
 
 
-def make_database(instructor):
-    """Create a PostgreSQL database that the teacher owns and can open without a password."""
-    as_postgres = ("runuser", "-u", "postgres", "--")
-
-    def query(sql):
-        command = [*as_postgres, "psql", "-tAc", sql]
-        run = subprocess.run(command, check=True, capture_output=True, text=True, cwd="/")
-        return run.stdout.strip()
-
-    if not query(f"SELECT 1 FROM pg_roles WHERE rolname = '{instructor}'"):
-        run(*as_postgres, "createuser", instructor, cwd="/")
-    if not query(f"SELECT 1 FROM pg_database WHERE datname = '{COURSE}'"):
-        run(*as_postgres, "createdb", "--owner", instructor, COURSE, cwd="/")
+def warn_about_open_homes(names):
+    """Name the home folders that other accounts can enter, which this script didn't create."""
+    homes = [Path(pwd.getpwnam(name).pw_dir) for name in names]
+    exposed = [str(home) for home in homes if home.is_dir() and home.stat().st_mode & 0o077]
+    if exposed:
+        print("  Other accounts can enter these folders. Close them with chmod 700:", *exposed)
 
 
-def fill_gradebook(prefix, instructor, file):
+def fill_gradebook(prefix, instructor, file, kind):
     """Fill the teacher's folder and import the roster, with that account's permissions."""
     home = pwd.getpwnam(instructor).pw_dir
     environment = {
@@ -175,6 +171,17 @@ def fill_gradebook(prefix, instructor, file):
     copy = Path(home) / "roofline/teaching/students.csv"
     with file.open("rb") as opened:
         run(*become, "dd", f"of={copy}", "status=none", stdin=opened, **options)
+    count = (*become, python, "-I", prefix / "hub/count_marks.py", copy.parent)
+    output = subprocess.run(map(str, count), capture_output=True, text=True, **options)
+    if output.returncode:
+        sys.exit(f"The gradebook doesn't work: {output.stderr.strip()}")
+    actual = json.loads(output.stdout.splitlines()[-1])["gradebook"]
+    if kind == "postgresql" and actual != kind:
+        sys.exit(
+            f"{instructor} has changed {copy.parent}/nbgrader_config.py, so it doesn't name this "
+            f"hub's PostgreSQL gradebook. Copy the last lines of {prefix}/teaching/"
+            "nbgrader_config.py to that file, then run this script again."
+        )
     course = ("--course", copy.parent, "roster", copy)
     run(*become, python, "-m", "roofgrade", *course, stdout=subprocess.DEVNULL, **options)
 

@@ -76,6 +76,7 @@ class _PageBuilder:
     def __init__(self, settings, is_plain):
         self._settings, self._is_plain = settings, is_plain
         self._room_left, self._characters_read = settings.page_bytes, 0
+        self._links = True
 
     def build(self, nb, cells):
         """Return the new notebook with these cells, as plain data."""
@@ -97,6 +98,8 @@ class _PageBuilder:
             for name in ("comment", "model"):
                 if text := marks.get(name):
                     marks[name] = self._render_or_quote(clean_markdown, text)
+        # On a hub, the page behind a student's link could act as whoever opens it.
+        self._links = False
         for cell, new in pairs:
             if not _is_locked(cell):
                 new["source"] = self._render_source(cell)
@@ -183,6 +186,7 @@ class _PageBuilder:
         if not self._renders or self._characters_read > self._settings.markup_bytes:
             return None
         piece = render(source, *more)
+        piece = piece if self._links else safe_markup.spell_out_links(piece)
         return piece if self._take_room(piece) else None
 
     def _quote_text(self, source):

@@ -62,6 +62,8 @@ ADDRESS_PATTERNS = {
     ("a", "href"): re.compile(r"(https?://|mailto:|#)\S*", re.IGNORECASE),
     ("img", "src"): re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/=\s]*"),
 }
+# A link in clean HTML to another page.
+LINK = re.compile(r'<a(?: style="[^"]*")? href="([^#"][^"]*)"[^>]*>(.*?)</a>', re.DOTALL)
 
 
 def clean_html(source):
@@ -83,6 +85,11 @@ def clean_markdown(source, attachments=None):
     except Exception:  # one text that the parser cannot handle must not stop the page
         return quote_text(source)
     return CLEANER.clean(rendered)
+
+
+def spell_out_links(piece):
+    """Replace each link to another page in clean HTML by its text and address."""
+    return LINK.sub(r"\2 (\1)", piece)
 
 
 def highlight_code(source):

@@ -40,11 +40,17 @@ mount -t tmpfs -o mode=700 tmpfs /root
 mkdir -p {CLONE} {PREFIX} {DATA}
 mount --bind $aside/clone {CLONE}
 mount --bind $aside/kept {PREFIX}
-chmod 755 {PREFIX}
+chmod 755 {PREFIX}; rm -f {PREFIX}/settings.json
 umount $aside/clone $aside/kept
 echo ready
 while :; do sleep 1000 & wait $!; done
 """
+
+# Names below localhost are this machine's, as for browsers.
+look_up = socket.getaddrinfo
+socket.getaddrinfo = lambda host, *others, **more: look_up(
+    "127.0.0.1" if str(host).endswith(".localhost") else host, *others, **more
+)
 
 
 class Box:
@@ -115,9 +121,10 @@ class Hub:
         self.box, self.process = Box(), None
         self.log = folder / "hub.log"
         self.ports = free_ports(3)
-        self.url = f"http://127.0.0.1:{self.ports[0]}/"
+        self.url = f"http://hub.localhost:{self.ports[0]}/"
         try:
-            self.install(students)
+            place = ("--prefix", PREFIX, "--data", DATA, "--port", self.ports[0], "--url", self.url)
+            self.install(students, "--instructor", self.teacher, *place)
             self._settle()
             with self.log.open("w") as output:
                 self.process = self.box.start(
@@ -129,7 +136,11 @@ class Hub:
             self.close()
             raise
 
-    def install(self, students):
+    def server(self, name):
+        """The address of somebody's server."""
+        return f"{self.url.replace('//', f'//{name}.')}user/{name}/"
+
+    def install(self, students, *options, check=True):
         """The one command, for these ids; what it printed."""
         roster = "id,first_name,last_name,email\n" + "".join(
             f"{name},{name.title()},Student,{name}@example.org\n" for name in students
@@ -137,14 +148,13 @@ class Hub:
         self.box.run("bash", "-c", "umask 077; cat > /root/students.csv", input=roster)
         kept = ("HOME", "PATH", "USER", "LOGNAME", "PYTHONPATH", "VIRTUAL_ENV")
         done = self.box.run(
-            "/usr/bin/python3", CLONE / "deploy/machine/install.py", "--instructor", self.teacher,
-            "--students", "/root/students.csv", "--prefix", PREFIX, "--data", DATA,
-            "--port", self.ports[0],
+            "/usr/bin/python3", CLONE / "deploy/machine/install.py",
+            "--students", "/root/students.csv", *options, check=check,
             env={name: value for name, value in os.environ.items() if name not in kept},
         )  # fmt: skip
         file = self.box.run("cat", DATA / "hub/first-passwords.csv").stdout
         self.passwords = {row["id"]: row["password"] for row in csv.DictReader(file.splitlines())}
-        return done.stdout
+        return done.stdout + done.stderr
 
     def _settle(self):
         """What differs from a real machine: free ports, and a window into JupyterLab for tests."""
@@ -157,6 +167,8 @@ class Hub:
         write = "mkdir -p $(dirname $0) && cat > $0"
         self.box.run("bash", "-c", write, "/etc/roofline/hub.py", input=own)
         self.box.run("bash", "-c", write, "/etc/jupyter/jupyter_server_config.py", input=lab)
+        names = "".join(f"127.0.0.1 {name}hub.localhost\n" for name in ("", "bob."))
+        self.box.run("tee", "-a", "/etc/hosts", input=names)
 
     def _wait(self):
         deadline = time.monotonic() + 120

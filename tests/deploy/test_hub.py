@@ -5,13 +5,16 @@ import csv
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import nbformat
 import pytest
+from traitlets.config import Config
 
 from tools.slides.chromium import NoBrowserError, find_chromium
 
@@ -43,6 +46,9 @@ def hub(tmp_path_factory):
             f"install {', '.join([*lacking, 'python3-venv'])} of Debian or Ubuntu for a hub"
         )
     made = Hub(tmp_path_factory.mktemp("hub"), STUDENTS)
+    made.box.run("bash", "-ec", """mkdir .jupyter static; touch static/mine.html
+        echo "c.ServerApp.extra_static_paths = ['$HOME/static']" > .jupyter/jupyter_server_config.py
+    """, user="cyd")  # fmt: skip
     yield made
     made.close()
 
@@ -57,26 +63,30 @@ def labs(hub):
     with driver.chromium(found) as browser, contextlib.ExitStack() as stack:
         pages = {}
 
-        def sign_in(*names):
+        def open_labs(*names):
             """Let people sign in, whose servers start side by side."""
             for name in names:
                 context = driver.new_context(browser, viewport={"width": 1280, "height": 900})
                 pages[name] = stack.enter_context(context).new_page()
-                pages[name].goto(hub.url)
-                pages[name].get_by_label("Username").fill(name)
-                pages[name].get_by_label("Password").fill(hub.passwords[name])
-                pages[name].get_by_role("button", name="Sign in").click(no_wait_after=True)
+                sign_in(pages[name], hub, name)
             for name in names:
                 pages[name].wait_for_function(
                     "() => window.jupyterapp?.commands.hasCommand('roofline:home')"
                 )
                 pages[name].evaluate("() => window.jupyterapp.restored.then(() => true)")
 
-        sign_in(hub.teacher)
+        open_labs(hub.teacher)
         # A home that was opened before would know of the set a minute later.
         typed(pages[hub.teacher], "cd teaching", f"nbgrader release_assignment {SET}")
-        sign_in(*STUDENTS)
+        open_labs(*STUDENTS)
         yield pages
+
+
+def sign_in(page, hub, name, password=None):
+    page.goto(f"{hub.url}hub/login")
+    page.get_by_label("Username").fill(name)
+    page.get_by_label("Password").fill(password or hub.passwords[name])
+    page.get_by_role("button", name="Sign in").click(no_wait_after=True)
 
 
 def typed(page, *lines):
@@ -155,7 +165,7 @@ def points(hub, page):
 def read_paragraphs(hub, page, given):
     """Mark each paragraph in Formgrader."""
     reader = page.context.new_page()
-    grader = f"{hub.url}user/{hub.teacher}/formgrader"
+    grader = f"{hub.server(hub.teacher)}formgrader"
     reader.goto(f"{grader}/gradebook/{SET}/{SET}")
     links = reader.locator("a[href*='/formgrader/submissions/']")
     links.first.wait_for()
@@ -185,7 +195,7 @@ def feedback_link(hub, page, name):
     """The home page's link to the feedback, once it knows of it."""
     link = home(page).locator(f'[data-key="feedback-{SET}"]')
     # By itself the page asks the class at most once a minute.
-    fetched(page, f"{hub.url}user/{name}/roofline/home?ask_class=1")
+    fetched(page, f"{hub.server(name)}roofline/home?ask_class=1")
     page.evaluate("() => window.dispatchEvent(new Event('focus'))")
     link.wait_for()
     return link
@@ -304,7 +314,7 @@ def test_no_student_reads_what_is_anothers(hub, labs):
         CLONE / f"solutions/en/{SET}/{SET}.ipynb",
         DATA / "hub/jupyterhub.sqlite", DATA / "hub/jupyterhub_cookie_secret",
         DATA / "hub/first-passwords.csv", exchange / "inbound", exchange / "feedback",
-        f"/proc/{hub_process(hub)}/environ",
+        f"/proc/{hub_process(hub)}/environ", "/etc/roofline/hub.py",
     ]  # fmt: skip
     look = "import os, sys; p = sys.argv[1]; os.listdir(p) if os.path.isdir(p) else open(p).read(1)"
     for place in private:
@@ -327,7 +337,7 @@ def test_no_student_reaches_anothers_server(hub, labs, bobs):
     asked = {
         f"{bobs}api/contents": {403},
         f"{bobs}roofline/home": {403},
-        f"{hub.url}user/bob/api/contents": {403},
+        f"{hub.server('bob')}api/contents": {403},
         f"{hub.url}hub/api/users/bob": {403, 404},
         f"http://127.0.0.1:{own}/hub/api/users/bob/server": {403, 404, 405},
         f"http://127.0.0.1:{proxy}/api/routes": {403},
@@ -352,10 +362,12 @@ def test_no_student_reaches_anothers_server(hub, labs, bobs):
     kernels = hub.box.run("bash", "-c", files).stdout
     assert kernels.count('"transport": "ipc"') == kernels.count('"transport"') > 0
     visitor = labs["ada"].context.new_page()
-    for path in ("user/bob/lab", "user/bob/files/mine.txt", f"user/{hub.teacher}/formgrader",
-                 "hub/admin", "hub/spawn/bob", "hub/change-password/bob"):  # fmt: skip
-        answer = visitor.goto(hub.url + path)
-        assert answer.status in (403, 404), f"{path}: {answer.status}"
+    for address in (
+        f"{hub.server('bob')}lab", f"{hub.server('bob')}files/mine.txt", f"{hub.url}hub/admin",
+        f"{hub.server(hub.teacher)}formgrader", f"{hub.url}hub/change-password/bob",
+        f"{hub.url}hub/spawn/bob",
+    ):  # fmt: skip
+        assert visitor.goto(address).status in (403, 404), address
     visitor.close()
 
 
@@ -392,6 +404,52 @@ def test_nobody_hands_in_for_another_nor_by_a_link(hub, labs):
     hub.box.run("bash", "-c", f"rm -r {inbound}/*never* {inbound}/*2999* '{inbound}/{mine}'")
 
 
+# Which of these addresses and of a window with the first a page's script can read.
+STEAL = """async (addresses) => {
+  const opened = window.open(addresses[0]);
+  const read = await Promise.all(addresses.map((address) =>
+    fetch(address, { credentials: "include" }).then(() => true, () => false)));
+  await fetch(addresses[0], { method: "POST", mode: "no-cors", credentials: "include" });
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  try { read.push(Boolean(opened.document.body)); } catch { read.push(false); }
+  return read;
+}"""
+
+
+@WEEKLY
+def test_a_page_of_a_student_cannot_act_as_the_teacher_who_opens_it(hub, labs):
+    own, teacher = hub.server("cyd"), hub.server(hub.teacher)
+    targets = [f"{teacher}api/contents", f"{hub.url}hub/token", f"{teacher}lab"]
+    before = fetched(labs[hub.teacher], targets[0])["content"]
+    page = labs[hub.teacher].context.new_page()
+    assert page.goto(f"{own}static/mine.html").status == 200
+    assert page.evaluate(STEAL, targets) == [False] * 4
+    assert fetched(labs[hub.teacher], targets[0])["content"] == before
+    assert all(page.evaluate(STEAL, [f"{own}api/contents"])), "the script would steal nothing"
+
+
+@WEEKLY
+def test_options_are_remembered_and_marks_stay_in_their_gradebook(hub, labs):
+    teaching = f"/home/{hub.teacher}/roofline/teaching"
+    hub.box.run("nbgrader", "db", "assignment", "add", SET, user=hub.teacher, cwd=teaching)
+    script = f"import sqlite3; print(*sqlite3.connect('{teaching}/gradebook.db').iterdump())"
+
+    def state():
+        files = (PREFIX / "settings.json", "/etc/roofline/install.json")
+        return [hub.box.run("python", "-c", script).stdout, hub.box.run("cat", *files).stdout]
+
+    before = state()
+    for options in ((), ("--gradebook", "sqlite", "--memory", "2G", "--url", hub.url), ()):
+        hub.install(STUDENTS, *options)
+        assert state() == before
+    for options in (("--gradebook", "postgresql"), ("--instructor", "bob"), ("--data", "/srv/b")):
+        assert "Nothing was changed" in hub.install(STUDENTS, *options, check=False)
+        assert state() == before
+    hub.install(STUDENTS, "--memory", "3G")
+    hub.install(STUDENTS)
+    assert state() == [before[0], before[1].replace('"2G"', '"3G"')]
+
+
 @WEEKLY
 def test_the_same_command_again_lets_more_students_in(hub, labs):
     passwords = dict(hub.passwords)
@@ -399,12 +457,10 @@ def test_the_same_command_again_lets_more_students_in(hub, labs):
     assert hub.passwords.items() > passwords.items()
     page = labs["ada"].context.browser.new_page()
     assert page.goto(f"{hub.url}hub/signup").status == 404
-    for password, status in (("wrong", 403), (hub.passwords["dan"], 302)):
-        page.goto(f"{hub.url}hub/login")
-        form = {"username": "dan", "password": password,
-                "_xsrf": page.locator("[name=_xsrf]").get_attribute("value")}  # fmt: skip
-        answer = page.request.post(f"{hub.url}hub/login", form=form, max_redirects=0)
-        assert answer.status == status
+    sign_in(page, hub, "dan", "wrong")
+    page.get_by_text("Invalid username or password").wait_for()
+    sign_in(page, hub, "dan")
+    page.wait_for_url("**/dan*")
     page.goto(f"{hub.url}hub/change-password")
     assert "dan" in page.content()
     page.close()
@@ -417,6 +473,77 @@ def module(name):
     found = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(found)
     return found
+
+
+INSTALL, URL = module("install.py"), "https://hub.example.org"
+FIRST = ("--instructor", "prof", "--students", __file__)
+CHOSEN = ("--url", URL, "--port", "9000", "--memory", "3G", "--address", "::1")
+
+
+@pytest.fixture
+def options(tmp_path, monkeypatch):
+    """What the install makes of some words of its command line, and remembers."""
+    monkeypatch.setattr(INSTALL, "SETTINGS_FOLDER", tmp_path / "etc")
+    monkeypatch.setattr(INSTALL, "REMEMBERED", tmp_path / "etc/install.json")
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def run(*words):
+        monkeypatch.setattr(sys, "argv", ["install.py", "--prefix", str(tmp_path), *words])
+        remembered = INSTALL.read_remembered(sys.argv)
+        made = INSTALL.parse_options(remembered)
+        INSTALL.refuse_to_leave_marks(remembered, made, sys.executable)
+        INSTALL.remember_options(made)
+        return {name: str(getattr(made, name)) for name in INSTALL.DEFAULTS}
+
+    return run
+
+
+def test_options_are_remembered_in_each_order(options):
+    made = options(*FIRST, *CHOSEN)
+    assert made.items() > {"url": URL, "port": "9000", "memory": "3G", "cores": "2.0"}.items()
+    assert options() == options("--port", "9000") == options() == made
+    assert options("--port", "8000") == options() == made | {"port": "8000"}
+    assert options("--shared-origin")["url"] == options()["url"] == "shared"
+    assert options("--url", f"{URL}/")["url"] == options()["url"] == URL
+
+
+def test_the_install_stops_without_names_unless_told(options):
+    with pytest.raises(SystemExit, match="can act as anyone"):
+        options(*FIRST)
+    for bad in ("http://hub.example.org", "hub.example.org", "https://10.0.0.1", f"{URL}/hub"):
+        assert not INSTALL.is_hub_url(bad)
+    with pytest.raises(SystemExit, match=r"DNS has no address for hub\.invalid"):
+        INSTALL.check_url("https://hub.invalid")
+
+
+@pytest.mark.parametrize("change", [("--gradebook", "postgresql"), ("--instructor", "other")])
+def test_a_gradebook_with_marks_is_never_left(options, monkeypatch, change):
+    made = options(*FIRST, *CHOSEN)
+    monkeypatch.setattr(INSTALL, "count_marks", lambda *_: (1, 0))
+    with pytest.raises(SystemExit, match=r"marks behind\. Nothing was changed"):
+        options(*change)
+    assert options() == made
+    monkeypatch.setattr(INSTALL, "count_marks", lambda *_: (0, 0))
+    assert options(*change) == options() != made
+
+
+@pytest.mark.parametrize(("url", "admins"), [(URL, ["prof"]), (None, [])])
+def test_each_server_has_an_origin_or_the_teacher_no_power(tmp_path, monkeypatch, url, admins):
+    settings = dict.fromkeys(("state", "address", "port"), "") | {"instructor": "prof", "url": url}
+    (tmp_path / "settings.json").write_text(json.dumps(settings | {"systemd": False}))
+    (tmp_path / "environment/lib/python3").mkdir(parents=True)
+    lacking = MagicMock(LocalProcessSpawner=object, NativeAuthenticator=object)
+    for name in ("", ".spawner", ".handlers", ".orm"):
+        for package in ("bcrypt", "jupyterhub", "nativeauthenticator"):
+            monkeypatch.setitem(sys.modules, f"{package}{name}", lacking)
+    config, file = Config(), ROOT / "deploy/machine/hub/jupyterhub_config.py"
+    given = {"get_config": lambda: config, "load_subconfig": print,
+             "__file__": str(tmp_path / "hub/jupyterhub_config.py")}  # fmt: skip
+    exec(file.read_text(), given)
+    assert config.JupyterHub.get("cookie_host_prefix_enabled", False) == bool(url)
+    assert config.JupyterHub.load_roles[0] == {"name": "admin", "users": admins}
+    assert config.JupyterHub.get("subdomain_host") == url
+    assert not {"admin_users", "access:servers"} & set(re.findall(r"[a-z:_]+", str(config)))
 
 
 def test_what_a_student_changed_stays_and_all_else_is_as_it_comes(tmp_path):

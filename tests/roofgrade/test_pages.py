@@ -112,6 +112,17 @@ def test_a_clock_and_a_bound_on_memory_stop_what_renders(monkeypatch):
         assert made.cells[0].source == "<pre>print(&#x27;&lt;b&gt;&#x27;)</pre>"
 
 
+def test_a_students_link_to_another_page_is_text():
+    text = "[see](https://example.org/a) [above](#b)"
+    marks = {"nbgrader": {"grade_id": "a", "locked": True, "solution": False, "grade": False}}
+    output = new_output("display_data", {"text/html": "<a href='https://example.org'>see</a>"})
+    locked, code = new_markdown_cell(text, metadata=marks), new_code_cell("1", outputs=[output])
+    locked, mine, code = cleaned(locked, new_markdown_cell(text), code).cells
+    assert '<a href="https://example.org/a">see</a> <a href="#b">above</a>' in locked.source
+    assert mine.source == '<p>see (https://example.org/a) <a href="#b">above</a></p>\n'
+    assert code.outputs[0].data["text/html"] == "see (https://example.org)"
+
+
 @pytest.mark.parametrize(
     ("new", "text"),
     [(new_code_cell, " \n" * 14_999 + "x"), (new_markdown_cell, "\\\\[" * 9_999 + "x")],

@@ -1,5 +1,7 @@
 """The hub's settings. Put your own in /etc/roofline/hub.py, which is read last."""
 
+import asyncio
+import contextlib
 import csv
 import json
 import os
@@ -7,6 +9,7 @@ import sys
 from pathlib import Path
 
 import bcrypt
+from jupyterhub.spawner import LocalProcessSpawner
 from nativeauthenticator import NativeAuthenticator
 from nativeauthenticator.handlers import ChangePasswordAdminHandler, ChangePasswordHandler
 from nativeauthenticator.orm import UserInfo
@@ -44,9 +47,22 @@ class FirstPasswords(NativeAuthenticator):
         return [route for route in super().get_handlers(app) if route[1] in wanted]
 
 
+class PromptStart:
+    """Notices a started server at once. JupyterHub alone checks up to five seconds apart."""
+
+    async def start(self):
+        address = await super().start()
+        while address and await self.poll() is None:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection(*address)
+                writer.close()
+                break
+            await asyncio.sleep(0.1)
+        return address
+
+
 c.JupyterHub.authenticator_class = FirstPasswords
 c.Authenticator.allow_all = True  # only people in the roster have passwords
-c.Authenticator.admin_users = {INSTRUCTOR}
 c.NativeAuthenticator.enable_signup = False
 c.NativeAuthenticator.minimum_password_length = 10
 c.NativeAuthenticator.check_common_password = True
@@ -54,6 +70,12 @@ c.NativeAuthenticator.allowed_failed_logins = 10
 c.NativeAuthenticator.seconds_before_next_try = 60
 
 c.JupyterHub.bind_url = f"http://{SETTINGS['address']}:{SETTINGS['port']}"
+if SETTINGS["url"]:
+    # Each server has a name and so an origin of its own. Otherwise, a page that one user wrote
+    # could act as anyone who opens it.
+    c.JupyterHub.subdomain_host = SETTINGS["url"]
+    # Other names can't replace these cookies. Browsers accept them only with https.
+    c.JupyterHub.cookie_host_prefix_enabled = SETTINGS["url"].startswith("https:")
 c.JupyterHub.db_url = f"sqlite:///{STATE}/jupyterhub.sqlite"
 c.JupyterHub.cookie_secret_file = str(STATE / "jupyterhub_cookie_secret")
 # Servers keep running while the hub restarts.
@@ -78,7 +100,12 @@ c.Spawner.environment = {
     ),
 }
 if SETTINGS["systemd"]:
-    c.JupyterHub.spawner_class = "systemdspawner.SystemdSpawner"
+    from systemdspawner import SystemdSpawner
+
+    class Spawner(PromptStart, SystemdSpawner):
+        """Starts each server as a systemd unit."""
+
+    c.JupyterHub.spawner_class = Spawner
     c.SystemdSpawner.default_shell = "/bin/bash"
     c.SystemdSpawner.isolate_tmp = True
     c.SystemdSpawner.isolate_devices = True
@@ -92,14 +119,23 @@ if SETTINGS["systemd"]:
             spawner.mem_limit = spawner.cpu_limit = None
 
     c.Spawner.pre_spawn_hook = unlimited
+else:
+
+    class Spawner(PromptStart, LocalProcessSpawner):
+        """Starts each server as a plain process."""
+
+    c.JupyterHub.spawner_class = Spawner
 
 # Stop servers that have been idle for an hour. Saved files are kept.
 c.JupyterHub.load_roles = [
+    # If all servers share an origin, a student's page could use an administrator's permissions.
+    # JupyterHub removes all other administrators, those of an earlier installation included.
+    {"name": "admin", "users": [INSTRUCTOR] if SETTINGS["url"] else []},
     {
         "name": "idle-culler",
         "scopes": ["list:users", "read:users:activity", "read:servers", "delete:servers"],
         "services": ["idle-culler"],
-    }
+    },
 ]
 c.JupyterHub.services = [
     {
