@@ -197,7 +197,9 @@ class FeedbackExporter(Exporter):
             elif marks.get("grade") or marks.get("solution"):
                 del cell.metadata["nbgrader"]  # the cell is not part of this course
         if "course" not in context:
-            course = context["course"] = _find_course(resources["metadata"]["path"])
+            place = Path(resources["metadata"]["path"]).absolute()
+            roots = (root for root in (place, *place.parents) if (root / SETTINGS_FILE).is_file())
+            course = context["course"] = next(map(Course, roots), None)
             context["result"] = self._read_results(course, assignment).get(student)
         course, context["learning"] = context["course"], {}
         place = course and course.submitted / student / assignment
@@ -254,12 +256,6 @@ def _read_marks(gradebook, notebook, assignment, student):
             # Use only manual comments: nbgrader's remark on empty answers says less than the check.
             marks.setdefault(comment.name, {})["comment"] = comment.manual_comment or ""
     return marks
-
-
-def _find_course(path):
-    place = Path(path).absolute()
-    roots = (root for root in (place, *place.parents) if (root / SETTINGS_FILE).is_file())
-    return next(map(Course, roots), None)
 
 
 def _collect_learning(nb, context):

@@ -16,7 +16,8 @@ def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
     ``writable`` lists the mounts that it may write to, and ``warm`` the namespaces of the warm
     Python. The process must share no namespace with the warm Python or this process.
     """
-    status = _read_status(pid)
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    status = {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
     capabilities = [name for name in CAPABILITIES if int(status[name], 16)]
     if capabilities:
         raise MachineryError(f"a sandboxed process has capabilities: {', '.join(capabilities)}")
@@ -24,20 +25,11 @@ def check_sealed(pid: int, writable: Collection[str], warm: Mapping[str, int]):
         raise MachineryError("a sandboxed process has no system call filter")
     if status["NSpid"].split()[-1] != "1":
         raise MachineryError("a sandboxed process is not process 1 of its namespace")
-    mounts = _read_writable_mounts(pid)
+    mounts = [line.split() for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()]
+    mounts = {mount[4] for mount in mounts if "ro" not in mount[5].split(",")}
     if mounts != set(writable):
         raise MachineryError(f"a process can write to {sorted(mounts)}, not {sorted(writable)}")
     for kind, number in warm.items():
         namespace = os.stat(f"/proc/{pid}/ns/{kind}").st_ino
         if namespace in (number, os.stat(f"/proc/self/ns/{kind}").st_ino):
             raise MachineryError(f"a sandboxed process shares a {kind} namespace")
-
-
-def _read_status(pid):
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
-
-
-def _read_writable_mounts(pid):
-    mounts = [line.split() for line in Path(f"/proc/{pid}/mountinfo").read_text().splitlines()]
-    return {mount[4] for mount in mounts if "ro" not in mount[5].split(",")}
