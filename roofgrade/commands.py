@@ -87,7 +87,7 @@ def set_command(function):
 
 @set_command
 @click.option("--workers", type=click.IntRange(1), help="Parallel workers (default: one per core).")
-@click.option("--dask", default="", metavar="ADDRESS", help="Use the workers of a Dask scheduler.")
+@click.option("--dask", default="", metavar="ADDRESS", help="Dask scheduler; see deploy/cluster.")
 @click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
 @click.option("--only", multiple=True, metavar="STUDENT", help="Grade one student; repeatable.")
 @click.option("--unsandboxed", is_flag=True, help="No sandbox: code runs with your permissions.")

@@ -28,6 +28,7 @@ SETTINGS = "nbgrader_config"
 TIMEOUT_SECONDS = 120  # for each command
 # The start of a line in nbgrader's log.
 LOG_PREFIX = re.compile(r"^\[\w+ \| (\w+)\] *")
+DESTINATION = re.compile(r"Destination: (/.+)$", re.MULTILINE)
 SERIOUS_LEVELS = ("ERROR", "CRITICAL")
 
 # Like nbgrader's "list" command, but with JSON output.
@@ -92,7 +93,11 @@ class Exchange:
                 (staged / target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, staged / target)
             (staged / f"{name}.ipynb").write_bytes(content)
-            self._run_nbgrader("submit", name, folder)
+            log = self._run_nbgrader("submit", name, folder).stderr
+        # nbgrader lets everyone who knows the folder's name delete what is in it.
+        with contextlib.suppress(OSError):  # an exchange elsewhere has no such folder
+            if submitted := DESTINATION.search(log):
+                Path(submitted[1]).chmod(0o755)
         self._listed.clear()
         return self.submission_time(name) or datetime.now(UTC)
 
@@ -134,7 +139,7 @@ class Exchange:
     def _list_exchange(self):
         """Return nbgrader's lists of released sets and of the student's submissions."""
         if not self._listed:
-            output = self._run_python(self.sets, "-c", LIST_SCRIPT)
+            output = self._run_python(self.sets, "-c", LIST_SCRIPT).stdout
             try:
                 self._listed.extend(json.loads(output))
             except ValueError:
@@ -149,7 +154,7 @@ class Exchange:
         return self._run_python(sets, "-m", "nbgrader", command, name, *options)
 
     def _run_python(self, sets, *arguments):
-        """Run Python with these arguments for the course's sets in a folder; return its output."""
+        """Run Python with these arguments for the course's sets in a folder; return the process."""
         where = f"--Exchange.assignment_dir={sets}"
         command = [sys.executable, *arguments, where, f"--course={self.course}"]
         try:
@@ -160,7 +165,7 @@ class Exchange:
             raise ExchangeError(sentence("exchange.slow", seconds=TIMEOUT_SECONDS)) from None
         if done.returncode:
             raise ExchangeError(sentence("exchange.failed", said=_find_complaint(done.stderr)))
-        return done.stdout
+        return done
 
 
 def find_exchange(folder: Path | None = None) -> Exchange | None:

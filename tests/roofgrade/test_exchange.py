@@ -83,6 +83,8 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     assert (report.state, report.id) == ("submitted", me)
     assert hash_cells(renamed.read_bytes()) in str(report)
     assert not (student / "handed-in").exists()
+    inbound = student.parent / "exchange/roofline/inbound"
+    assert {folder.stat().st_mode & 0o777 for folder in inbound.iterdir()} == {0o755}
     nbgrader(course.root, "collect", SET)
     collected = course.submitted / me / SET
     assert (collected / f"{SET}.ipynb").read_bytes() == renamed.read_bytes()
@@ -107,7 +109,6 @@ def test_hand_in_fetches_submits_and_brings_feedback(machine, monkeypatch):
     assert (notebook.read_bytes(), renamed.read_bytes()) == (begun, mine)
 
     # Nothing is handed in, and the student is told, where the exchange is closed.
-    inbound = student.parent / "exchange/roofline/inbound"
     inbound.rename(inbound.with_name("closed"))
     write_paragraph(renamed, "Too late.")
     failed = hand_in_file(renamed, SET, unfinished=True)
