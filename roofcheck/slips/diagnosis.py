@@ -16,7 +16,9 @@ from roofcheck.steps.computation import SlipValue
 
 LONGEST_MESSAGE = 200
 # Many different mistakes lead to these factors.
-PLAIN_FACTORS = (1, 2, 4, 8, 16, 10, 100, 1000, 1e6, 1e9, 1e12, 2**30 / 1e9, 2**40 / 1e12)
+PLAIN_FACTORS = (1, 2, 4, 8, 10, 100)
+# A message names these factors, if they are between an answer and the right value.
+NAMED_FACTORS = (*PLAIN_FACTORS, 16, 1e3, 1e6, 1e9, 1e12, 2**30 / 1e9, 2**40 / 1e12)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ def _factor_message(fitting, right):
     """
     ratio = fitting[0].column[0] / right[0] if right[0] else 0.0
     same = are_equal(fitting[0].column, [ratio * value for value in right])
-    if not (same and all(map(_is_guess, fitting)) and is_plain_factor(ratio, 1.0)):
+    if not (same and all(map(_is_guess, fitting)) and is_plain_factor(ratio, 1.0, NAMED_FACTORS)):
         return ""
     words = {"way": describe_direction(ratio), "factor": f"{max(ratio, 1 / ratio):.3g}"}
     that = sentence("slip.that")
@@ -93,7 +95,8 @@ def _diagnosis_message(fitting, right, figures):
             texts = sentences[0], f"{_first_clause(sentences[0])}."
             return first_that_fits([sentence("slip.or-another", slip=text) for text in texts])
         return _shorten(slip.says)
-    clauses = map(_first_clause, sentences)
+    condition = sentence("slip.if")
+    clauses = [_first_clause(text).removeprefix(condition) for text in sentences]
     openings = [*dict.fromkeys(clause[:1].lower() + clause[1:] for clause in clauses)]
     if len(openings) == 1:
         return f"{_first_clause(sentences[0])}."
@@ -118,10 +121,10 @@ def first_that_fits(messages: Sequence[str], most: int = LONGEST_MESSAGE) -> str
     return next((text for text in messages if len(text) <= most), messages[-1])
 
 
-def is_plain_factor(value: float, other: float) -> bool:
-    """Return whether the ratio of the two is a plain factor such as 2, 10 or 1/8."""
+def is_plain_factor(value: float, other: float, plain: Sequence[float] = PLAIN_FACTORS) -> bool:
+    """Return whether the ratio of the two is one of the plain factors, or 1 over one of them."""
     ratio = value / other if other else 0.0
-    factors = (*PLAIN_FACTORS, *(1 / factor for factor in PLAIN_FACTORS))
+    factors = (*plain, *(1 / factor for factor in plain))
     return any(math.isclose(ratio, factor, rel_tol=SAME_RTOL) for factor in factors)
 
 

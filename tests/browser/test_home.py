@@ -50,6 +50,7 @@ def lab(chromium, tmp_path_factory):
     problem_set = COURSE.set("ps1").file
     (place / problem_set).parent.mkdir(parents=True)
     shutil.copy(ROOT / problem_set, place / problem_set)
+    (place / "course/answers.json").write_text("{}", encoding="utf-8")  # for self-study
     kept = place / "answers.jsonl"
     kept.write_text(answer_line(SECOND.asks[0], 0, days_ago=2), encoding="utf-8")
     with pytest.MonkeyPatch.context() as changed:
