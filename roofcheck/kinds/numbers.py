@@ -129,7 +129,7 @@ class Number(Question):
         return Verdict(HALF_CREDIT, message, slips=("wrong label",))
 
     @property
-    def _round_up_reference(self):
+    def _reference_rounded_up(self):
         """The right answer, rounded up."""
         right = self.reference()
         return math.ceil(right) if math.isfinite(right) else right
@@ -158,7 +158,7 @@ class Number(Question):
             problems += [
                 f"the slip {slip.names[0]!r} is the first whole number"
                 for slip in self.known_slips.steps
-                if slip.column[0] == self._round_up_reference
+                if slip.column[0] == self._reference_rounded_up
             ]
         return problems
 
@@ -179,14 +179,14 @@ class Number(Question):
         remark = self.known_slips.remark_if_right([given])
         if remark is None and self.known_slips.is_too_short([given]):
             return Verdict(0, sentence("number.more-digits"), slips=("few digits",))
-        if remark is None and self.unit == "tokens" and given.value == self._round_up_reference:
+        if remark is None and self.unit == "tokens" and given.value == self._reference_rounded_up:
             remark = sentence("number.whole-tokens")
         if remark is not None:
             unit = "" if self.unit == "times" else self.unit
             value = units.append_unit(f"{given.value:.4g}", unit)
             verdict = Verdict(1, sentence("number.value", value=value))
             return verdict.with_sentence(remark or self.praise)
-        other = given.continental
+        other = given.with_decimal_comma
         if other and self.known_slips.remark_if_right([other]) is not None:
             return unreadable_verdict(comma_error(answer))
         diagnosis = self.known_slips.diagnose([given], settled)

@@ -56,14 +56,14 @@ class AmbiguousError(UnreadableError):
 class GivenNumber:
     """A number and its significant digits; ALL_DIGITS for a computed one.
 
-    ``unconverted`` is the number in the student's own unit. ``continental`` is
+    ``unconverted`` is the number in the student's own unit. ``with_decimal_comma`` is
     the other reading of "4,227": 4.227, with a decimal comma.
     """
 
     value: float
     digits: int = ALL_DIGITS
     unconverted: "GivenNumber | None" = None
-    continental: "GivenNumber | None" = None
+    with_decimal_comma: "GivenNumber | None" = None
 
 
 def read_text(text, unit):
@@ -95,7 +95,7 @@ def read_text(text, unit):
     with_point = THOUSANDS.sub(r"\1.\2", text)
     if with_point != text:
         with contextlib.suppress(UnreadableError):
-            return replace(given, continental=read_text(with_point, unit))
+            return replace(given, with_decimal_comma=read_text(with_point, unit))
     return given
 
 

@@ -87,9 +87,7 @@ def make_answer_page(course: Course, name: str, lab: str = LAB_ADDRESS) -> str:
     kept = answers.read_answers()[0]
     latest, cells = latest_answers(kept), _read_cells(course, problem_set)
     texts = {cell.id: re.sub(r"^#+ .*", "", cell.source) for cell in cells if "id" in cell}
-    # If the course folder contains links, the file is next to their targets.
-    path = (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
-    models = json.loads(path.read_text("utf-8")).get(name, {}) if path.is_file() else {}
+    models = json.loads(_model_answers_path(course).read_text(encoding="utf-8")).get(name, {})
     own = {call.question for cell in cells if (call := question_call(cell.source)) and call.me}
     ids = [answer.me for answer in kept if answer.me]
     ids += [found[2] for cell in cells if (found := OWN_ID.search(cell.source))]
@@ -164,10 +162,6 @@ def _read_cells(course, problem_set):
 def _model_answers_path(course):
     # If the course folder contains links, the file is next to their targets.
     return (course.root / "course/en").resolve().parent / MODEL_ANSWERS_FILE
-
-
-def _read_model_answers(course):
-    return json.loads(_model_answers_path(course).read_text(encoding="utf-8"))
 
 
 def _render_markdown(text):
