@@ -14,7 +14,7 @@ from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 from tools.slides import build as slides
 from tools.slides import decks
 
-BUTTONS = ROOT / "course/en/05-several-chips.ipynb"
+BUTTONS = ROOT / "course/en/05-two-chips.ipynb"
 SHORT = ROOT / "course/talk-why-slow.toml"
 TALKS = sorted((ROOT / "course").glob("talk*.toml"))
 OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")

@@ -114,7 +114,7 @@ def serves(address, solutions):
     def served(path):
         return answers(re.sub(r"/lab\?", f"/api/contents/{path}?", address))
 
-    assert served("course/en/06-int8-and-friends.ipynb")
+    assert served("course/en/07-int8-and-friends.ipynb")
     assert served("exercises/en/ps1/ps1.ipynb")
     assert served("solutions/en/ps1/ps1.ipynb") == solutions
     assert served("course/text") == solutions

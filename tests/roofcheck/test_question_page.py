@@ -144,7 +144,7 @@ def test_the_format_is_said_and_its_example_is_no_answer():
 
 
 def test_the_order_of_options_changes_from_review_to_review():
-    for name in ("l08.sentence", "ps3.helps", "ps1.chain"):
+    for name in ("l09.sentence", "ps3.helps", "ps1.chain"):
         said = {describe_answer(load_questions()[name], f"review {number}") for number in range(6)}
         assert len(said) > 2, name
 
@@ -169,7 +169,7 @@ def test_tables_and_code_are_seen_as_such():
 
 def test_a_figure_that_the_question_prints_does_not_stand_beside_it():
     """The peak of a data sheet with sparsity would be answered by the dense one beside it."""
-    for name in ("ps1.ridge", "ps2.mine", "ps4.dense", "l06.sparse"):
+    for name in ("ps1.ridge", "ps2.mine", "ps4.dense", "l07.sparse"):
         assert "peak, dense" not in as_text(load_questions()[name], ""), name
     assert "989.4 TFLOP/s" in as_text(load_questions()["l01.h100-math"], "")
 

@@ -238,7 +238,7 @@ def test_what_may_mean_two_numbers_is_asked_about_and_not_judged(text):
 
 
 def test_a_thousands_comma_that_would_be_right_as_a_decimal_comma_is_asked_about():
-    hours = find_question("l10.hours")
+    hours = find_question("l11.hours")
     written = f"{hours.reference():.3f}".replace(".", ",")
     assert hours.judge(written).state == hours.judge(f"about {written} h").state == "asked"
     assert hours.judge("9,999").state == "wrong"

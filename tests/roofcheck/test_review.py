@@ -234,7 +234,7 @@ def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
         :13
     ]
     missed(file, *names, days=3)
-    missed(file, "l10.hours")
+    missed(file, "l11.hours")
     assert [due.question_id for due in due_now()] == names[:10]
     assert "Still due: 13" in typed("-1\n" + "\n" * 9)[0]
     assert [due.question_id for due in due_now()] == names[1:10]
