@@ -24,7 +24,8 @@ class Lecture:
     """A lecture in the index.
 
     ``file`` is the path relative to the course folder. ``asks`` lists the ids of the questions that
-    the lecture checks, and ``guesses`` those whose answers readers guess first.
+    the lecture's core checks, and ``minutes`` is how long the core takes. ``deeper_asks`` and
+    ``deeper_minutes`` are the same for the sections below the core.
     """
 
     id: str
@@ -34,7 +35,8 @@ class Lecture:
     about: str
     minutes: int
     asks: tuple[str, ...]
-    guesses: tuple[str, ...]
+    deeper_minutes: int
+    deeper_asks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ class Course:
     def lectures(self) -> tuple[Lecture, ...]:
         """Every lecture, in order."""
         return tuple(
-            Lecture(**record | {key: tuple(record[key]) for key in ("asks", "guesses")})
+            Lecture(**record | {key: tuple(record[key]) for key in ("asks", "deeper_asks")})
             for record in self._index["lectures"]
         )
 

@@ -149,14 +149,19 @@ class Home:
 
     def _lecture_data(self, lecture, latest):
         found = course_progress.measure_lecture(lecture, latest)
+        deeper = course_progress.measure_deeper(lecture, latest)
+        words = {"core": format_length(lecture.minutes)}
+        words |= {"deeper": format_length(lecture.deeper_minutes)}
+        counts = {"answered": deeper.answered_count, "asked": len(deeper.marks)}
+        more = sentence("home.deeper", **counts) if lecture.deeper_minutes else ""
         return {
             "id": lecture.id,
             "title": f"{lecture.number}. {lecture.title}",
             "path": self.served_path(lecture.file),
             "about": re.sub(r"[*`]", "", lecture.about),  # Markdown
-            "time": format_length(lecture.minutes),
+            "time": sentence("home.lecture-time", **words) if more else words["core"],
             "marks": list(found.marks),
-            "standing": word_progress(found),
+            "standing": f"{word_progress(found)} {more}".strip(),
         }
 
     def _set_data(self, found, problem_set, latest, term):

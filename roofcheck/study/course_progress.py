@@ -57,8 +57,13 @@ def latest_answers(kept: Iterable[KeptAnswer]) -> dict[str, KeptAnswer]:
 
 
 def measure_lecture(lecture: Lecture, latest: Mapping[str, KeptAnswer]) -> PartProgress:
-    """Return the progress in a lecture, which has no points."""
+    """Return the progress in a lecture's core, which has no points."""
     return _measure_part(dict.fromkeys(lecture.asks, 0.0), latest)
+
+
+def measure_deeper(lecture: Lecture, latest: Mapping[str, KeptAnswer]) -> PartProgress:
+    """Return the progress in a lecture's deeper sections, which have no points."""
+    return _measure_part(dict.fromkeys(lecture.deeper_asks, 0.0), latest)
 
 
 def measure_set(problem_set: ProblemSet, latest: Mapping[str, KeptAnswer]) -> PartProgress:
@@ -81,7 +86,7 @@ def _measure_part(points, latest):
 
 def find_last_place(course: Course, latest: Mapping[str, KeptAnswer]) -> LastPlace | None:
     """Return the place of the latest answer to any of the course's questions, or None."""
-    parts = {name: lecture for lecture in course.lectures for name in lecture.asks}
+    parts = {name: each for each in course.lectures for name in (*each.asks, *each.deeper_asks)}
     parts |= {question.id: part for part in course.sets for question in part.questions}
     answers = [answer for answer in latest.values() if answer.question in parts]
     if not answers:

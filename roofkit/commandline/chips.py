@@ -6,7 +6,6 @@ import roofkit as rk
 from roofkit._units import format_quantity
 from roofkit.commandline.options import ChipType, add_output_options
 from roofkit.commandline.output import print_answer
-from roofkit.hardware.figures import FIGURE_KEYS
 
 
 @click.command()
@@ -32,7 +31,7 @@ def chips(chosen, form):
             "source": figure.source,
         }
         for chip in chosen or rk.chips()
-        for name, figure in _list_figures(chip)
+        for name, figure in chip.list_figures()
     ]
     lines = [
         f"{row['chip']}, {row['figure']}: {format_quantity(row['value'], row['unit'])}"
@@ -41,12 +40,3 @@ def chips(chosen, form):
         for row in rows
     ]
     print_answer(form, rows, rows, "\n".join(lines))
-
-
-def _list_figures(chip):
-    yield from ((f"peak {dtype}", figure) for dtype, figure in chip.peaks.items())
-    for name in FIGURE_KEYS:
-        if getattr(chip, name) is not None:
-            yield name, getattr(chip, name)
-    if chip.interconnect:
-        yield f"{chip.interconnect.links} links, each", chip.interconnect.bandwidth

@@ -132,6 +132,20 @@ class Chip:
             )
         return Roofline(peak, bandwidth, cache=self.on_chip)
 
+    def list_figures(self):
+        """Yield the name and the Figure of every value that the table has for this chip.
+
+        >>> import roofkit as rk
+        >>> next(rk.chip("TPU v5e").list_figures())
+        ('peak bf16', 1.97e+14 FLOP/s)
+        """
+        yield from ((f"peak {dtype}", figure) for dtype, figure in self.peaks.items())
+        for name in FIGURE_KEYS:
+            if getattr(self, name) is not None:
+                yield name.replace("_", " "), getattr(self, name)
+        if self.interconnect:
+            yield f"{self.interconnect.links} links, each", self.interconnect.bandwidth
+
     def __reduce__(self):
         # Mapping proxies cannot be pickled.
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -173,7 +187,8 @@ class ChipTable(tuple):
         memory = (chip.capacity, chip.allocatable, chip.bandwidth)
         return scaled + [(value, 1e9) for value in memory]
 
-    def _cells(self, chip):
+    def format_row(self, chip):
+        """Return the text and the remark of each cell in a chip's row."""
         cells = [
             ("–", "")
             if value is None
@@ -185,10 +200,10 @@ class ChipTable(tuple):
         return [(chip.name, chip.sku), *cells, _links_cell(chip), (shown, "peak / bandwidth")]
 
     def __repr__(self):
-        return format_text_table(self._HEAD, self._UNITS, map(self._cells, self))
+        return format_text_table(self._HEAD, self._UNITS, map(self.format_row, self))
 
     def _repr_html_(self):
-        return format_html_table(self._HEAD, self._UNITS, map(self._cells, self))
+        return format_html_table(self._HEAD, self._UNITS, map(self.format_row, self))
 
 
 def _figure_remark(value):

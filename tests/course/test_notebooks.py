@@ -71,6 +71,8 @@ def built(tmp_path_factory):
 
 # Reading a text
 
+HIDDEN = {"source_hidden": True, "outputs_hidden": True}
+
 
 def code(source, options=""):
     return f"```{{code-cell}}\n:id: x\n{options}\n{source}\n```\n"
@@ -89,7 +91,7 @@ def test_slide_type_follows_from_the_cell(write):
         assert metadata.get("slideshow", {}).get("slide_type", "") == slide_type, source
         assert set(metadata) <= {"slideshow", "tags", "jupyter"}
         revealed = "reveal" in metadata.get("tags", [])
-        assert metadata.get("jupyter") == ({"outputs_hidden": True} if revealed else None)
+        assert metadata.get("jupyter") == (HIDDEN if revealed else None)
 
 
 def probed(name, source, points):

@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 
 from tools import lab
 from tools import sentences as wording
-from tools.site import chip_tables, downloads, folding
+from tools.site import downloads, folding
 from tools.slides import decks
 
 
@@ -47,9 +47,7 @@ def test_what_a_page_says_for_a_notebook():
     assert cells[3].metadata.mystnb["code_prompt_show"] == "«Show the picture»"
 
 
-def test_the_chips_and_the_decks_of_the_site(tmp_path):
-    for chip in chip_tables.build_chip_table():
-        assert all(name.startswith("«") for name, *_ in chip["rows"])
+def test_the_decks_of_the_site(tmp_path):
     (tmp_path / "one.html").write_text("<title>One</title>")
     (tmp_path / "one.pdf").write_bytes(b"")
     taken = downloads.copy_decks(tmp_path, tmp_path / "into")

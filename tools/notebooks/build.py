@@ -32,6 +32,7 @@ from tools.notebooks.kept_runs import run_notebook, run_once
 from tools.notebooks.myst_cells import BuildError, Text, find_call, read_lecture, read_problem_set
 from tools.notebooks.own_figures import give_own_figures
 from tools.notebooks.problem_sets import fill_in_set, read_sets, write_homework_sentence
+from tools.notebooks.sections import link_sections
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
@@ -181,6 +182,7 @@ def build_lecture(text: Text, path: Path, keep_run: bool = False) -> str:
             cell.outputs = tidy_outputs(cell.outputs)
             clear_reader_traces(cell)
     inline.fill_in_values(text, probes)
+    link_sections(text)
     return format_notebook(text)
 
 

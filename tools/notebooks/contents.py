@@ -18,13 +18,13 @@ import nbformat
 
 from roofcheck.home.times import format_length
 from roofgrade.pages.lesson_finder import LessonFinder
-from tools.notebooks.myst_cells import find_call
 from tools.notebooks.problem_sets import read_sets, write_homework_sentence, write_ranges
+from tools.notebooks.sections import estimate_minutes, list_questions, read_heading, split_core
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = "course/en/index.json"
-# A reader's pace. The length of a lecture is rounded to MINUTES_STEP minutes.
-WORDS_A_MINUTE, GUESS_MINUTES, CHECK_MINUTES, FIGURE_MINUTES, MINUTES_STEP = 140, 1, 2, 0.5, 5
+# The length of a lecture's core is rounded to MINUTES_STEP minutes.
+MINUTES_STEP = 5
 LECTURES_PAGE = ("lecture", "its question", "opens")
 SETS_PAGE = ("set", "after lectures", "about", "questions", "points", "time")
 TABLE_MARKS = re.compile(r"(?<=<!-- made by make build -->\n).*?(?=<!-- end -->)", re.DOTALL)
@@ -102,35 +102,26 @@ def _describe_lecture(path, root):
     cells = nbformat.read(path, as_version=4).cells
     title, _, text = cells[0].source.partition("\n\n")
     name = f"l{path.name[:2]}"
-    calls = [call for cell in cells if (call := find_call(cell))]
+    core, sections = split_core(cells)
     return {
         "id": name,
         "file": path.relative_to(root).as_posix(),
         "number": int(path.name[:2]),
         "title": title.removeprefix("# "),
         "about": text.partition("\n\n")[0],
-        "minutes": _estimate_minutes(cells, calls),
-        "asks": list(dict.fromkeys(call.question for call in calls if call.call == "check")),
-        "guesses": list(dict.fromkeys(call.question for call in calls if call.call == "predict")),
+        "minutes": MINUTES_STEP * round(estimate_minutes(core) / MINUTES_STEP),
+        "asks": list_questions(core, "check"),
+        "deeper_minutes": sum(map(estimate_minutes, sections)),
+        "deeper_asks": list_questions([cell for each in sections for cell in each], "check"),
         "headings": _find_headings(cells, name),
     }
-
-
-def _estimate_minutes(cells, calls):
-    words = sum(len(cell.source.split()) for cell in cells if cell.cell_type == "markdown")
-    figures = sum(bool(cell.get("outputs")) and not find_call(cell) for cell in cells)
-    guesses = sum(call.call == "predict" for call in calls)
-    minutes = words / WORDS_A_MINUTE + figures * FIGURE_MINUTES + guesses * GUESS_MINUTES
-    minutes += CHECK_MINUTES * sum(call.call == "check" for call in calls)
-    return MINUTES_STEP * round(minutes / MINUTES_STEP)
 
 
 def _find_headings(cells, name):
     """Return each cell's lecture and the heading above it, by the cell's id."""
     places, heading = {}, ""
     for cell in cells:
-        if cell.cell_type == "markdown" and (match := re.match(r"#+ (.*)", cell.source)):
-            heading = match[1]
+        heading = read_heading(cell) or heading
         places[cell.id] = {"lecture": name, "cell": cell.id, "heading": heading}
     return places
 

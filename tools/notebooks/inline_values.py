@@ -10,6 +10,7 @@ import ast
 import contextlib
 import re
 from collections.abc import Iterator
+from symtable import SymbolTable, symtable
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -39,7 +40,7 @@ def make_probe_cells(text: Text) -> list[NotebookNode]:
         # Ignore cells with IPython syntax.
         with contextlib.suppress(*PARSE_ERRORS):
             if cell.cell_type == "code":
-                bindings.append((place, cell.id, _find_bound_names(ast.parse(cell.source))))
+                bindings.append((place, cell.id, _find_bound_names(cell.source)))
     for place, cell in enumerate(text.notebook.cells):
         if cell.cell_type != "markdown":
             continue
@@ -121,7 +122,7 @@ def _explain_unreadable(code: str) -> str | None:
 
 def _explain_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set]]) -> str | None:
     """Return an error message if the code uses a name that several cells bind, one below."""
-    for name in sorted(_find_free_names(ast.parse(code))):
+    for name in sorted(_find_free_names(symtable(code, "", "exec"))):
         binders = [(index, cell_id) for index, cell_id, names in bindings if name in names]
         if len(binders) > 1 and binders[-1][0] > place:
             *_, (_, first), (_, last) = binders
@@ -129,25 +130,14 @@ def _explain_ambiguous(code: str, place: int, bindings: list[tuple[int, str, set
     return None
 
 
-def _find_bound_names(node: ast.AST) -> set[str]:
-    """Collect the names that code binds at its top level."""
-    match node:
-        case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
-            return {name}
-        case ast.Lambda() | ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            return set()
-        case ast.Name(id=name, ctx=ast.Store()):
-            return {name}
-        case ast.alias(name=name, asname=alias):
-            return {alias or name.partition(".")[0]}
-    return set().union(*map(_find_bound_names, ast.iter_child_nodes(node)))
+def _find_bound_names(code: str) -> set[str]:
+    """Return the names that code binds at its top level."""
+    names = symtable(code, "", "exec").get_symbols()
+    return {name.get_name() for name in names if name.is_assigned() or name.is_imported()}
 
 
-def _find_free_names(tree: ast.AST) -> set[str]:
-    """Collect the names that an expression uses but doesn't bind."""
-    nodes = list(ast.walk(tree))
-    own = {
-        node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-    }
-    own |= {node.arg for node in nodes if isinstance(node, ast.arg)}
-    return {node.id for node in nodes if isinstance(node, ast.Name)} - own
+def _find_free_names(table: SymbolTable) -> set[str]:
+    """Return the names that an expression uses but doesn't bind."""
+    names = table.get_symbols()
+    free = {name.get_name() for name in names if name.is_global() and not name.is_assigned()}
+    return free.union(*map(_find_free_names, table.get_children()))

@@ -64,7 +64,7 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
         if slide_type != "-":
             cell.metadata.slideshow = {"slide_type": slide_type}
         if "reveal" in cell.metadata.get("tags", []):
-            cell.metadata.jupyter = {"outputs_hidden": True}
+            cell.metadata.jupyter = {"source_hidden": True, "outputs_hidden": True}
     return text
 
 
@@ -163,7 +163,7 @@ def _choose_slide_type(cell: NotebookNode) -> str:
         return "skip" if "setup" in tags else "fragment" if "reveal" in tags else "-"
     if re.match(r"##? ", cell.source):
         return "slide"
-    if cell.source.startswith("### "):
+    if re.match(r"####? ", cell.source):
         return "subslide"
     return "-" if re.match(r"> ?|\||\$\$|- |\d+\. ", cell.source) else "notes"
 

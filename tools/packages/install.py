@@ -71,7 +71,7 @@ def install_with_uv(arguments, quiet):
         print("Installing the packages.", flush=True)
         subprocess.run(
             [uv, "pip", "install", *options, *arguments],
-            env={**translate_settings(pip_settings), **choose_link_mode(uv), **os.environ},
+            env={**translate_settings(pip_settings), **os.environ},
             check=True,
         )
 
@@ -97,16 +97,6 @@ def translate_settings(pip_settings):
     }
     # By default, uv uses only the first index that has the package.
     return {"UV_INDEX_STRATEGY": "unsafe-best-match", **variables}
-
-
-def choose_link_mode(uv):
-    """Return the variable that makes uv copy files if its cache is on another disk."""
-    output = subprocess.run([uv, "cache", "dir"], stdout=subprocess.PIPE, text=True, check=True)
-    cache = Path(output.stdout.strip())
-    while not cache.exists():
-        cache = cache.parent
-    on_one_disk = cache.stat().st_dev == os.stat(sys.prefix).st_dev
-    return {} if on_one_disk else {"UV_LINK_MODE": "copy"}
 
 
 if __name__ == "__main__":

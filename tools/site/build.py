@@ -19,13 +19,14 @@ from pathlib import Path
 import nbformat
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+import roofkit as rk
 from roofcheck import course
+from roofkit._units import format_quantity
 from rooflab import explore
 from rooflab.palette import fill_colours
 from tools.notebooks.build import write_if_changed
 from tools.sentences import sentence
 from tools.site import downloads, folding
-from tools.site.chip_tables import build_chip_table
 from tools.site.links import DOCUMENTS, find_released_notebooks, map_files_to_pages, relink_to_site
 from tools.site.readme_picture import draw_picture
 from tools.site.standalone import NEEDS, prepare_download
@@ -110,7 +111,7 @@ def write_pages(pages, decks, kit, beside):
         "picture": draw_picture().alt,
         "lectures": {path.stem: read_title_and_summary(path) for path in lectures},
         "problems": {path.stem: read_title_and_summary(path) for path in problems},
-        "chips": build_chip_table(),
+        "chips": [describe_chip(chip) for chip in rk.chips()],
         "explorer": render_explorer(),
         "left_out": list(explore.model().reasons_left_out.values()),
         "decks": decks,
@@ -134,6 +135,21 @@ def write_pages(pages, decks, kit, beside):
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
         page = make_notebook_page(notebook, path, "_problems.md", data)
         write_if_changed(pages / "problems" / path.name, page)
+
+
+def describe_chip(chip):
+    """Return a chip's row of the chip table, and all its figures with their sources."""
+    figures = [
+        (name, format_quantity(float(figure), figure.unit), explain_figure(figure), figure.source)
+        for name, figure in chip.list_figures()
+    ]
+    (name, sku), *cells = rk.chips().format_row(chip)
+    return {"name": name, "sku": sku, "cells": [text for text, _ in cells], "figures": figures}
+
+
+def explain_figure(figure):
+    unconfirmed = "" if figure.confirmed else sentence("chips.unconfirmed")
+    return "; ".join(filter(None, (figure.kind, figure.note, unconfirmed)))
 
 
 def render_explorer():

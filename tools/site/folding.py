@@ -21,7 +21,7 @@ def fold_cells(notebook):
         tags = cell.metadata.setdefault("tags", [])
         outputs = str(cell.get("outputs"))
         kind = "picture" if "<img" in outputs else "table" if "<table" in outputs else "other"
-        for tag, part, label in (("reveal", "output", kind), ("setup", "input", "setup")):
+        for tag, part, label in (("reveal", "cell", kind), ("setup", "input", "setup")):
             if tag in tags:
                 tags.append(f"hide-{part}")
                 prompt = sentence(f"folded.{label}")

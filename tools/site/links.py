@@ -54,7 +54,11 @@ def relink_to_site(text, source, page="index.md"):
         target = find_linked_page(source, match[1])
         return f"]({os.path.relpath(target, Path(page).parent)}" if target else match[0]
 
-    return re.sub(r"\]\(([^)#:\s]+)(?=[)#])", relink, text)
+    text = re.sub(r"\]\(([^)#:\s]+)(?=[)#])", relink, text)
+    # JupyterLab keeps a heading's capitals and punctuation in its anchor; the site doesn't.
+    return re.sub(
+        r"(\]\([^)#:\s]*#)([^)\s]+)", lambda m: m[1] + re.sub(r"[^\w-]", "", m[2].lower()), text
+    )
 
 
 def relink_to_address(text, source, site):

@@ -50,6 +50,12 @@ function fit() {
 }
 
 drawn().then(async () => {
+  // A link to a heading leads to its slide, if this deck has it.
+  for (const link of document.querySelectorAll(".slides a[href^='#']")) {
+    const heading = document.getElementById(decodeURIComponent(link.hash.slice(1)));
+    const slide = heading?.closest("section[id]");
+    if (slide) { link.href = `#/${slide.id}`; } else { link.replaceWith(...link.childNodes); }
+  }
   // A finger on a slider moves it, and not the slide.
   document.querySelectorAll(".roofkit-explorer").forEach((part) => { part.dataset.preventSwipe = ""; });
   Reveal.on("pdf-ready", fit);

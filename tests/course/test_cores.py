@@ -1,0 +1,78 @@
+"""A lecture has a core that fits into a lesson, and deeper sections that can be read alone."""
+
+import builtins
+import re
+from pathlib import Path
+from symtable import symtable
+
+import nbformat
+import pytest
+
+from tools.notebooks import inline_values as inline
+from tools.notebooks.myst_cells import read_lecture
+from tools.notebooks.sections import (
+    DEEPER,
+    estimate_minutes,
+    list_questions,
+    read_heading,
+    split_core,
+)
+
+ROOT = Path(__file__).parents[2]
+TEXTS = [path for path in sorted(ROOT.glob("course/text/*.md")) if DEEPER in path.read_text()]
+WORDS, MINUTES, QUESTIONS, PARAGRAPH_WORDS = 1800, 45, 8, 60
+PARAGRAPHS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\|))")
+
+
+@pytest.fixture(params=TEXTS, ids=lambda path: path.stem)
+def text(request):
+    return request.param
+
+
+@pytest.fixture
+def core(text):
+    notebook = nbformat.read(ROOT / f"course/en/{text.stem}.ipynb", as_version=4)
+    return split_core(notebook.cells)[0]
+
+
+def count_words(source):
+    return len(re.sub(r"<[^>]+>", " ", source).split())
+
+
+def test_a_core_takes_a_lesson(core):
+    words = sum(count_words(cell.source) for cell in core if cell.cell_type == "markdown")
+    questions = [*list_questions(core, "predict"), *list_questions(core, "check")]
+    assert words <= WORDS
+    assert estimate_minutes(core) <= MINUTES
+    assert len(questions) <= QUESTIONS, questions
+
+
+def test_a_paragraph_of_a_core_is_short(core):
+    for cell in core:
+        for paragraph in PARAGRAPHS.split(cell.source) if cell.cell_type == "markdown" else ():
+            assert count_words(paragraph) <= PARAGRAPH_WORDS, f"{cell.id}: {paragraph}"
+
+
+def test_a_deeper_section_asks_a_question_and_needs_no_other_section(text):
+    lecture = read_lecture(text.name, text.read_text(encoding="utf-8"), lambda name: 1)
+    core, sections = split_core(lecture.notebook.cells)
+    known = {*dir(builtins), "reference", "derived", *list_names(core)[0]}
+    for section in sections:
+        assert read_heading(section[0]).endswith("?"), section[0].id
+        bound, free = list_names(section)
+        assert not free - bound - known, section[0].id
+    assert not list_names(core)[1] - known
+
+
+def list_names(cells):
+    """The names that cells bind, and those that their code and their prose need."""
+    bound, free = set(), set()
+    for cell in cells:
+        if cell.cell_type == "code":
+            bound |= inline._find_bound_names(cell.source)
+            codes = [cell.source]
+        else:
+            codes = [f"f'''{{ {m[2].strip()}}}'''" for m in inline.EVAL_ROLE.finditer(cell.source)]
+        for code in codes:
+            free |= inline._find_free_names(symtable(code, "", "exec"))
+    return bound, free
