@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-__all__ = ["all_reduces", "elementwise", "matmuls"]
+__all__ = ["all_reduces", "elementwise", "interpolate_fetch", "matmuls"]
 
 
 def matmuls():
@@ -30,6 +30,22 @@ def matmuls():
     21.0
     """
     return _read_table("matmuls")
+
+
+def interpolate_fetch(size):
+    """Return the seconds that an H100 took to multiply one token by a matrix of ``size`` bytes.
+
+    Interpolates linearly between the matrices in ``matmuls``, of 4 to 805 MB. Broadcasts over
+    arrays.
+
+    >>> round(float(interpolate_fetch(2 * 2048 * 2048)) * 1e6, 1)
+    6.0
+    """
+    runs = matmuls()
+    runs = runs[(runs["gpu"] == "h100") & (runs["B"] == 1)]
+    sizes = 2.0 * runs["D"] * runs["F"]
+    order = np.argsort(sizes, kind="stable")
+    return 1e-6 * np.interp(size, sizes[order], runs["microseconds"][order])
 
 
 def elementwise():
