@@ -56,7 +56,7 @@ def test_a_paragraph_of_a_core_is_short(core):
 def test_a_deeper_section_asks_a_question_and_needs_no_other_section(text):
     lecture = read_lecture(text.name, text.read_text(encoding="utf-8"), lambda name: 1)
     core, sections = split_core(lecture.notebook.cells)
-    known = {*dir(builtins), "reference", "derived", *list_names(core)[0]}
+    known = {*dir(builtins), "reference", "derived", "homework", *list_names(core)[0]}
     for section in sections:
         assert read_heading(section[0]).endswith("?"), section[0].id
         bound, free = list_names(section)
