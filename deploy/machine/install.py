@@ -186,6 +186,8 @@ def parse_options(remembered):
             parser.error(f"the first run needs --{name}")
     if not re.fullmatch("[a-z][a-z0-9_-]{0,30}", options.instructor):
         parser.error(f"{options.instructor!r} can't be used as an account name")
+    if not re.fullmatch(r"\d+(\.\d+)?[KMGT]", options.memory):
+        parser.error(f"--memory must be a number with K, M, G or T, like 2G, not {options.memory}")
     if not options.students.is_file():
         parser.error(f"{options.students} doesn't exist or is not a file")
     for name in ("prefix", "data", "students"):
@@ -408,8 +410,8 @@ def make_proxy(prefix, python):
         for file in files:
             shutil.copyfile(file, folder / file.name)
         path = f"{python.parent}{os.pathsep}{os.environ['PATH']}"
-        npm = (python.with_name("npm"), "ci", "--omit=dev", "--no-audit", "--no-fund", "--silent")
-        run(*npm, cwd=folder, env=os.environ | {"PATH": path})
+        npm = (python.with_name("npm"), "ci", "--omit=dev", "--no-audit", "--no-fund")
+        run(*npm, "--loglevel=error", cwd=folder, env=os.environ | {"PATH": path})
         (folder / "ready").write_text(state)
 
 
@@ -500,7 +502,7 @@ def start_service(options, moved):
         run("systemctl", "restart", UNIT.name)
         address = f"http://{options.address}:{options.port}"
         public = "" if options.url == SHARED else f", for browsers at {options.url}"
-        print(f"The hub is running at {address}{public}")
+        print(f"The hub starts at {address}{public}. If it doesn't: journalctl -u {UNIT.stem}")
     else:
         print(f"systemd is not running. Start the hub with:\n  cd {options.data}/hub && {command}")
     print(f"First passwords: {options.data}/hub/first-passwords.csv (only root can read it)")

@@ -33,10 +33,12 @@ def main():
     names = [entry.id.lower() for entry in entries]
     instructor = settings["instructor"]
     refuse_bad_ids(names, instructor)
+    # The administrator may have to add accounts to this group before the rest can be done.
+    run("groupadd", "--force", STUDENTS)
+    refuse_strangers(names)
 
     if not account_exists(SERVICE):
         run("useradd", "--system", "--home-dir", prefix, "--shell", "/usr/sbin/nologin", SERVICE)
-    run("groupadd", "--force", STUDENTS)
     new = [name for name in names if not account_exists(name)]
     for name in new:
         add_account(name, "--groups", STUDENTS)
@@ -64,16 +66,22 @@ def refuse_bad_ids(names, instructor):
                 'a letter a-z, then letters, digits, "-" and "_", at most 31 characters. Change '
                 'the id in the roster, for example to "s1234567".'
             )
+        if account_exists(name) and pwd.getpwnam(name).pw_uid < 1000:
+            sys.exit(f"{name} is a system account. Use another name.")
     if instructor in names:
         sys.exit(f"{instructor} is the teacher's account. Remove this id from the roster.")
-    for name in names:
-        if account_exists(name) and name not in group_members(STUDENTS):
-            sys.exit(
-                f"The account {name} already exists, but this script did not create it. If it is "
-                f"this student's, add it to the class: usermod --append --groups {STUDENTS} {name}"
-            )
-    if account_exists(instructor) and pwd.getpwnam(instructor).pw_uid < 1000:
-        sys.exit(f"{instructor} is a system account. Use a person's account instead.")
+
+
+def refuse_strangers(names):
+    """Exit if accounts with these ids exist that are not in the class."""
+    members = grp.getgrnam(STUDENTS).gr_mem
+    strangers = [name for name in names if account_exists(name) and name not in members]
+    if strangers:
+        sys.exit(
+            f"These accounts already exist, but this script did not create them: "
+            f"{', '.join(strangers)}. If they are these students', add them to the class:\n"
+            f"  for name in {' '.join(strangers)}; do usermod -aG {STUDENTS} $name; done"
+        )
 
 
 def account_exists(name):
@@ -81,13 +89,6 @@ def account_exists(name):
         return bool(pwd.getpwnam(name))
     except KeyError:
         return False
-
-
-def group_members(group):
-    try:
-        return set(grp.getgrnam(group).gr_mem)
-    except KeyError:
-        return set()
 
 
 def run(*command, **options):

@@ -512,6 +512,8 @@ def test_the_install_stops_without_names_unless_told(options):
         options(*FIRST)
     for bad in ("http://hub.example.org", "hub.example.org", "https://10.0.0.1", f"{URL}/hub"):
         assert not INSTALL.is_hub_url(bad)
+    with pytest.raises(SystemExit):
+        options(*FIRST, *CHOSEN, "--memory", "3GB")  # the hub wouldn't start
     with pytest.raises(SystemExit, match=r"DNS has no address for hub\.invalid"):
         INSTALL.check_url("https://hub.invalid")
 
@@ -561,10 +563,37 @@ def test_what_a_student_changed_stays_and_all_else_is_as_it_comes(tmp_path):
         (given / name).write_text("new")
     for _ in "again":
         fill(given, folder)
-    found = {
-        name: (folder / name).read_text() for name in ("changed", "left", "deleted", "sub/new")
-    }
-    assert found == {"changed": "mine", "left": "new", "deleted": "old", "sub/new": "new"}
+    found = [(folder / name).read_text() for name in ("changed", "left", "deleted", "sub/new")]
+    assert found == ["mine", "new", "old", "new"]
+
+
+def test_a_students_folder_is_private_in_an_open_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setattr(sys, "argv", ["", "--only-fill"])
+    monkeypatch.chdir(tmp_path)
+    module("hub/start_server.py").main()
+    assert (tmp_path / "roofline").stat().st_mode & 0o777 == 0o700
+
+
+def test_accounts_that_exist_are_all_named_after_their_group_is_made(tmp_path, monkeypatch):
+    people = module("people.py")
+    people.run, people.pwd, people.grp, people.roster = (MagicMock() for _ in range(4))
+    people.roster.read_roster.return_value = [MagicMock(id=name) for name in "ab"]
+    people.pwd.getpwnam().pw_uid, people.grp.getgrnam().gr_mem = 1000, []
+    (tmp_path / "settings.json").write_text('{"instructor": "prof"}')
+    monkeypatch.setattr(sys, "argv", ["", tmp_path, "roster"])
+    with pytest.raises(SystemExit, match="for name in a b; do usermod -aG roofline-students"):
+        people.main()
+    people.run.assert_called_once_with("groupadd", "--force", "roofline-students")
+
+
+def test_npm_says_why_it_failed(tmp_path, capfd):
+    npm = tmp_path / "npm"
+    npm.write_text('#!/bin/sh\ncase "$*" in *--silent*) ;; *) echo reason;; esac; exit 1\n')
+    npm.chmod(0o755)
+    with pytest.raises(subprocess.CalledProcessError):
+        INSTALL.make_proxy(tmp_path, tmp_path / "python")
+    assert "reason" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["root", "daemon", "1234567", "ada lovelace", "prof", "ada,sudo"])

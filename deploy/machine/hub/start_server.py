@@ -17,6 +17,7 @@ PREFIX = Path(__file__).resolve().parents[1]
 def main():
     folder = Path.home() / "roofline"
     copy_new_files(PREFIX / "course", folder)
+    folder.chmod(0o700)  # the home folder may be open to others
     (folder / "exercises/en").mkdir(parents=True, exist_ok=True)  # for fetched sets
     if os.access(PREFIX / "teaching", os.R_OK):
         copy_new_files(PREFIX / "teaching", folder / "teaching")
