@@ -40,7 +40,8 @@ COMMANDS = [
 def course(tmp_path_factory):
     """A course in which all that a student can choose is made for a terminal."""
     course = classroom(tmp_path_factory.mktemp("course"))
-    (course.root / "course").symlink_to(ROOT / "course")
+    (course.root / "course").mkdir()
+    (course.root / "course/en").symlink_to(ROOT / "course/en")
     for who, late in ((HOSTILE, 10), ("ada", 3 * 86_400), ("bea", 10)):
         grade(course, who, RIGHT, written=HOSTILE, seconds_late=late)
         mark(course, who, 4)
