@@ -14,8 +14,8 @@ from pathlib import Path
 import yaml
 
 FIRST = 20001
-# Valid both as a Kubernetes label and as a Linux account name.
-ID = re.compile(r"[a-z][a-z0-9-]{0,30}")
+# Linux account names that KubeSpawner uses unchanged for pods, volumes and home folders.
+ID = re.compile(r"(?=.{1,31}$)[a-z](-?[a-z0-9])*")
 
 
 def main(argv=None):
@@ -26,10 +26,12 @@ def main(argv=None):
     options = parser.parse_args(argv)
     with options.roster.open(newline="", encoding="utf-8-sig") as file:
         ids = [row["id"].strip() for row in csv.DictReader(file)]
-    if wrong := [name for name in ids if not ID.fullmatch(name)]:
+    if wrong := [name for name in (options.teacher, *ids) if not ID.fullmatch(name)]:
+        place = "--teacher" if wrong[0] == options.teacher else options.roster
         sys.exit(
-            f"{options.roster}: {wrong[0]!r} can't be used as an account name. Use lowercase "
-            "letters, digits and -, start with a letter, and use at most 31 characters."
+            f"{place}: {wrong[0]!r} can't be used as an account name. Use lowercase letters, digits "
+            "and single hyphens, start with a letter, don't end with a hyphen, and use at most 31 "
+            "characters."
         )
     known = yaml.safe_load(options.users.read_text())["users"] if options.users.is_file() else []
     numbers = {user["id"]: user["number"] for user in known}

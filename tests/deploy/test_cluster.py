@@ -6,6 +6,7 @@ No cluster runs here. What is rendered is held against the published schemas of 
 import csv
 import importlib.util
 import io
+import itertools
 import os
 import re
 import shutil
@@ -46,10 +47,20 @@ def test_an_account_keeps_its_number(tmp_path, capsys):
     assert "4 accounts, 1 of them new" in capsys.readouterr().out
 
 
-def test_a_name_that_is_no_account_is_told(tmp_path):
-    given = roster(tmp_path / "r.csv", "Ada Lovelace")
-    with pytest.raises(SystemExit, match="'Ada Lovelace' can't be used as an account"):
-        users().main([given, str(tmp_path / "users.yaml"), "--teacher", "prof"])
+@pytest.mark.parametrize("name", ["Ada Lovelace", "Ada", "a--b", "a-", "1a", "a_b", "a" * 32])
+def test_a_name_that_is_no_account_is_told(name, tmp_path):
+    for student, teacher in ((name, "prof"), ("ada", name)):
+        files = roster(tmp_path / "r.csv", student), str(tmp_path / "users.yaml")
+        with pytest.raises(SystemExit, match=f"'{name}' can't be used as an account"):
+            users().main([*files, "--teacher", teacher])
+
+
+@pytest.mark.weekly("KubeSpawner's home folder of each account is the one in passwd")
+def test_accounts_are_the_names_that_kubespawner_leaves_unchanged():
+    slugs = pytest.importorskip("kubespawner.slugs", reason="pip install jupyterhub-kubespawner")
+    names = ["".join(name) for n in range(1, 6) for name in itertools.product("aZ0-_", repeat=n)]
+    unchanged = [name for name in names if slugs.safe_slug(name) == name]
+    assert unchanged == list(filter(users().ID.fullmatch, names))
 
 
 @pytest.fixture
