@@ -9,7 +9,7 @@ from pathlib import Path
 
 TEACHER = os.environ["ROOFLINE_TEACHER"]
 TEACHING_IMAGE = os.environ["ROOFLINE_TEACHING_IMAGE"]
-GRADEBOOK = {"secretKeyRef": {"name": "roofline-gradebook", "key": "url"}}
+PASSWORD = {"secretKeyRef": {"name": "roofline-gradebook", "key": "password"}}
 
 
 def account_numbers(passwd=Path("/etc/roofline/passwd")):
@@ -25,7 +25,7 @@ def prepare_server(spawner):
     spawner.environment = {**spawner.environment, "HOME": f"/home/{name}", "USER": name}
     if name == TEACHER:
         spawner.image = TEACHING_IMAGE
-        spawner.environment["ROOFLINE_GRADEBOOK"] = {"valueFrom": GRADEBOOK}
+        spawner.environment["PGPASSWORD"] = {"valueFrom": PASSWORD}  # PostgreSQL's clients read it
         spawner.environment["JUPYTER_CONFIG_PATH"] = "/opt/roofline/instructor"
         spawner.extra_labels = {**spawner.extra_labels, "roofline-role": "teacher"}
         spawner.mem_limit = "4G"
