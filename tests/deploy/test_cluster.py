@@ -98,6 +98,13 @@ def test_a_server_runs_as_its_owners_number_and_only_the_teachers_has_more(accou
         prepared(accounts, "mallory")
 
 
+def test_each_server_has_an_origin_of_its_own_and_nobody_is_administrator():
+    values = yaml.safe_load((HERE / "jupyterhub.yaml").read_text())
+    assert values["hub"]["config"]["JupyterHub"]["subdomain_host"] == "https://HUB"
+    assert values["ingress"]["hosts"] == ["HUB", "*.HUB"] == values["ingress"]["tls"][0]["hosts"]
+    assert values["hub"]["loadRoles"] == {"admin": {"users": []}}
+
+
 def test_the_students_image_holds_no_solution():
     student, _, teaching = (HERE / "Containerfile").read_text().partition("AS teaching")
     copied = re.findall(r"^COPY (.*) \S+$", student, re.M)
