@@ -138,7 +138,7 @@ def rendered(tmp_path_factory):
     environment = {"HOME": str(folder), "PATH": os.defpath}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    return list(yaml.safe_load_all(done.stdout))
+    return list(yaml.safe_load_all(done.stdout + (HERE / "ubuntu-nodes.yaml").read_text()))
 
 
 WEEKLY = pytest.mark.weekly("the chart for Kubernetes renders, and every object of it is valid")
@@ -183,6 +183,7 @@ def test_what_the_parts_call_each_other_fits(rendered):
     # The administrator creates the secret, because Helm's own would change under Argo CD.
     assert "Secret" not in {kind for kind, _ in names}
     assert set(re.findall(r"app: (\S+)", text)) == labels
+    assert "cidr: 169.254.0.0/16" in text  # NodeLocal DNSCache
     [worker] = (
         each for each in rendered
         if each["kind"] == "Deployment" and each["metadata"]["name"].endswith("-worker")
