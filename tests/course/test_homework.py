@@ -9,6 +9,7 @@ import pytest
 
 from roofcheck.course import Course
 from tools import lab
+from tools.notebooks.sections import anchor, read_heading, split_core
 from tools.site import build as site_build
 from tools.site.links import map_files_to_pages, relink_to_site
 
@@ -16,6 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LECTURES = sorted((ROOT / "course/en").glob("*.ipynb"))
 SETS = sorted((ROOT / "exercises/en").glob("*/*.ipynb"))
 SOLVED = sorted((ROOT / "solutions/en").glob("*/*.ipynb"))
+ANCHORED = re.compile(r"\]\((?!https?:)([^)\s#]+\.ipynb)#([^)\s]+)\)")
 LINK = re.compile(r"\[([^\]]*)\]\((?!https?:)([^)\s#]+)\)")
 
 
@@ -30,14 +32,21 @@ def links(path):
 
 
 @pytest.mark.parametrize("lecture", Course(ROOT).lectures, ids=lambda lecture: lecture.id)
-def test_a_lecture_ends_with_the_sets_whose_questions_it_opens_on_no_slide(lecture):
-    [*_, last, sources] = cells(ROOT / lecture.file)
-    assert [last.id, sources.id] == [f"{lecture.id}-homework", f"{lecture.id}-sources"]
+def test_a_core_ends_with_the_sets_whose_questions_it_opens_on_no_slide(lecture):
+    last = split_core([*cells(ROOT / lecture.file)])[0][-1]
+    assert last.id == f"{lecture.id}-homework"
     assert last.metadata.slideshow.slide_type == "skip"
     linked = [Path(target).stem for _, target in LINK.findall(last.source)]
     assert linked == [
         each.id for each in Course(ROOT).sets if lecture.id in {q.lecture for q in each.questions}
     ]
+
+
+@pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)
+def test_a_link_to_a_section_of_another_notebook_meets_its_heading(path):
+    for cell in cells(path):
+        for target, name in ANCHORED.findall(cell.source):
+            assert name in {anchor(read_heading(each)) for each in cells(path.parent / target)}
 
 
 @pytest.mark.parametrize(
