@@ -110,25 +110,26 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
     This is a reduce-scatter followed by an all-gather. The additions are not counted. If links are
     idle, overlapping the two phases can be faster: V / W at best on a line.
 
-    Within a node, a switch that can sum arrays (NVLink SHARP) receives each partial sum once and
-    returns each sum once; between nodes, data moves as usual. ``in_network=None``, the default
-    everywhere, uses such a switch if the group has one. ``False`` never does, and ``True`` raises
-    ValueError for a group without one.
+    Within a node, a switch that can sum arrays (NVLink SHARP) does so; between nodes, data moves as
+    usual. ``in_network=None``, the default everywhere, uses such a switch if the group has one.
+    ``False`` never does, and ``True`` raises ValueError for a group without one.
 
-    Such a switch reduces the time to V / W. No all-reduce is faster, because for each number, a
-    chip must send either its own part or the sum. nccl-tests prints 2(n-1)/n V / seconds as the bus
-    bandwidth, which says nothing about the links if the switch does the sums. Logs of eight H100s
-    show 475 to 480 GB/s, more than the links' 450; V / W would give 787.5. To compare measured
-    times with these bounds, see tests/roofkit/network/test_measured_times.py.
+    With such a switch, a chip sends (n+1)/n V: all its partial sums, and the totals of its own 1/n,
+    which it gets from the switch and sends to all (nccl-tests, pull request 239). Two or three
+    chips send 2(n-1)/n V, as without it. nccl-tests prints
+    2(n-1)/n V / seconds as the bus bandwidth, which says nothing about the links if the switch does
+    the sums. Logs of eight H100s show 475 to 480 GB/s, more than the links' 450; the links would
+    allow 700. To compare measured times with these bounds, see
+    tests/roofkit/network/test_measured_times.py.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes
     16000000.0
     >>> h100 = group("H100", 8)
     >>> all_reduce(16e6, h100).bytes, all_reduce(16e6, h100, in_network=False).bytes
-    (16000000.0, 28000000.0)
+    (18000000.0, 28000000.0)
     >>> all_reduce(256e6, group("H100", 8, nodes=2, card=50e9))
-    Transfer(256 MB over 450 GB/s, 32 MB over 50 GB/s, 640 µs)
+    Transfer(288 MB over 450 GB/s, 32 MB over 50 GB/s, 640 µs)
     """
     if in_network is not None:
         check_flags(in_network=in_network)
@@ -139,7 +140,10 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
         raise ValueError(f"in_network=True needs a switch that sums arrays; {group!r} has none")
     if not (group.reduces if in_network is None else in_network):
         return _transfer_in_passes(2, size, group, exact, with_latency)
-    moved = zero_for_one_chip(1, group.per_node) * size
+    n = group.per_node
+    # Among two or three chips, two passes from chip to chip take no longer.
+    parts = n + 1 if is_symbolic(n) else -larger(-(n + 1), -2 * (n - 1))
+    moved = parts / n * size
     between = _transfer_in_passes(2, size, group, exact, False).network_bytes
     return Transfer(group, _add_latency_floor(moved, 2 * group.hops, group, with_latency), between)
 

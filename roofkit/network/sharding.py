@@ -159,7 +159,7 @@ def most_chips(chip, D, dtype="bf16", **how):
     passed to critical_width.
 
     >>> most_chips("TPU v5e", 8192), most_chips("TPU v5e", 8756), most_chips("H100", 8192)
-    (1, 2, 3)
+    (1, 2, 2)
     """
     chip = find_chip(chip)
     D = check_number(D, "D")

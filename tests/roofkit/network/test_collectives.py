@@ -99,19 +99,22 @@ def test_an_all_reduce_is_a_reduce_scatter_and_an_all_gather(size, n, make, exac
     assert all_reduce(size, group, **how).bytes == pytest.approx(parts, rel=1e-14)
 
 
-def test_an_all_reduce_in_the_network_sends_the_array_once():
+def test_an_all_reduce_in_the_network_sends_the_array_and_its_own_totals():
     h100 = rk.group("H100", 8)
     inside = all_reduce(16e6, h100, in_network=True)
-    assert inside.bytes == 16e6
+    assert inside.bytes == 16e6 * 9 / 8
     around = all_reduce(16e6, h100, in_network=False)
-    assert inside.seconds / around.seconds == pytest.approx(8 / 14)
+    assert inside.seconds / around.seconds == pytest.approx(9 / 14)
+    # Two and three chips do not send more than without such a switch.
+    for n, sent in ((2, 16e6), (3, 64e6 / 3), (4, 20e6)):
+        assert all_reduce(16e6, rk.group("H100", n)).bytes == pytest.approx(sent)
     with pytest.raises(ValueError, match="needs a switch that sums arrays"):
         all_reduce(16e6, rk.group("A100 80GB SXM", 8), in_network=True)
     several = rk.group("H100", 8, nodes=4, card=50e9)
     found = all_reduce(16e6, several, in_network=True)
     # Cards carry what they would without: each the sums of an eighth of the array.
     without = all_reduce(16e6, several, in_network=False)
-    assert (found.bytes, found.network_bytes) == (16e6, without.network_bytes)
+    assert (found.bytes, found.network_bytes) == (18e6, without.network_bytes)
 
 
 @cases("exact", [True, False])

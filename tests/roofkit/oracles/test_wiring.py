@@ -123,7 +123,9 @@ def test_pairs_and_switches_cost_what_direct_sends_carry(n):
             found = float(wires.busiest())
             assert over_a_link(collective(SIZE, group)) == pytest.approx(found)
     adding = switch(n, SPEED, reduces=True, latency=LATE)
-    assert all_reduce(SIZE, adding, in_network=True).bytes == SIZE  # up once, the sum down once
+    # All partial sums go up, and the totals of the chip's own part go out.
+    parts = min(n + 1, 2 * (n - 1))
+    assert all_reduce(SIZE, adding, in_network=True).bytes == pytest.approx(SIZE * parts / n)
     late = all_reduce(SIZE, adding, in_network=True, with_latency=True)
     assert late.seconds == pytest.approx(2 * LATE)
 
