@@ -5,10 +5,11 @@ import numpy as np
 from roofkit.roofline import Estimate
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LEGEND_INSIDE, new_axes
+from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say
 
 MARKERS = ("o", "^", "s", "D", "v")
+COLUMN = 64  # the kernels that one column of a band summarises
 
 
 def measured_times(groups, *, ax=None):
@@ -20,8 +21,10 @@ def measured_times(groups, *, ax=None):
     ax : matplotlib Axes, optional
 
     The x-axis is T_math / T_comms, so kernels to the right of 1 are compute-bound. The shaded band
-    extends from full overlap, 1, to no overlap, (T_math + T_comms) / max(T_math, T_comms). Returns
-    the Axes. Raises ValueError for different lengths and for times that are not above zero.
+    extends from full overlap, 1, to no overlap, (T_math + T_comms) / max(T_math, T_comms). A group
+    of 640 kernels or more is a line, the median, in a band that leaves out a twentieth above and
+    below; kernels of a smaller group are points. Returns the Axes. Raises ValueError for different
+    lengths and for times that are not above zero.
 
     >>> ideal = Estimate(math=np.array([1e-3, 2e-3]), comms=np.array([2e-3, 1e-3]))
     >>> ax = measured_times({"mine": (ideal, [2.5e-3, 4e-3])})
@@ -35,13 +38,21 @@ def measured_times(groups, *, ax=None):
     highest = max(2.0, *(over.max() for _, over, _ in ratios.values()))
     ax.set(xscale="log", yscale="log", xlim=(1 / reach, reach), ylim=(0.85, 1.1 * highest))
     xs = np.geomspace(1 / reach, reach, 201)
-    ax.fill_between(
-        xs, 1, 1 + np.minimum(xs, 1 / xs), color=palette.colour("band"), lw=0,
-        label=say("axes.bracket"),
-    )  # fmt: skip
-    for group, colour, marker in zip(ratios.items(), COLOURS, MARKERS, strict=False):
-        label, (ratio, over, _) = group
-        ax.plot(ratio, over, marker, color=colour, ms=2.5, alpha=0.35, mew=0, label=label)
+    bracket = {"color": palette.colour("band"), "lw": 0, "label": say("axes.bracket")}
+    ax.fill_between(xs, 1, 1 + np.minimum(xs, 1 / xs), **bracket)
+    descriptions = []
+    for index, (label, (ratio, over, slower)) in enumerate(ratios.items()):
+        numbers = {"count": len(over), "median": common.format_3g(float(np.median(over)))}
+        descriptions.append(say("measured.group", label=label, slower=f"{slower:.0%}", **numbers))
+        look = {"color": COLOURS[index], "label": label}
+        if len(over) < 10 * COLUMN:
+            ax.plot(ratio, over, MARKERS[index], **look, mew=0)
+            continue
+        parts = np.array_split(np.argsort(ratio, kind="stable"), len(over) // COLUMN)
+        x = [np.median(ratio[part]) for part in parts]
+        low, middle, high = np.transpose([np.quantile(over[p], (0.05, 0.5, 0.95)) for p in parts])
+        ax.fill_between(x, low, high, color=COLOURS[index], alpha=0.18, lw=0)
+        ax.plot(x, middle, LINES[index], **look)
     ax.axhline(1, color=palette.colour("reference"), lw=1)
     ax.axvline(1, color=palette.colour("reference"), lw=1, ls=":")
     ax.set_xlabel(r"$T_\mathrm{math}$ / $T_\mathrm{comms}$")
@@ -51,16 +62,7 @@ def measured_times(groups, *, ax=None):
     ax.set_yticks(ticks, [f"{value:g}" for value in ticks])
     ax.set_yticks([], minor=True)
     common.draw_grid(ax)
-    legend = ax.legend(loc="upper right", **LEGEND_INSIDE)
-    for handle in legend.legend_handles[1:]:
-        handle.set(markersize=6, alpha=1)
-    descriptions = [
-        say(
-            "measured.group", label=label, count=len(over), slower=f"{slower:.0%}",
-            median=common.format_3g(float(np.median(over))),
-        )
-        for label, (_, over, slower) in ratios.items()
-    ]  # fmt: skip
+    ax.legend(loc="upper right", **LEGEND_INSIDE)
     ax.roofkit_description = say("measured.described", groups=join_parts(descriptions))
     return ax
 

@@ -308,6 +308,17 @@ def test_measured_times_stand_beside_the_bracket():
     assert ax.roofkit_description.endswith("median ratio 1.38, 33% above the sum.")
 
 
+def test_measured_times_of_many_kernels_are_a_median_in_a_band():
+    ideal = rk.Estimate(math=np.repeat(np.geomspace(0.1, 10, 10), 64), comms=np.ones(640))
+    over = np.tile(np.linspace(1, 2, 64), 10)
+    ax = plot.measured_times({"mine": (ideal, over * ideal.lower)})
+    [line] = [line for line in ax.lines if line.get_label() == "mine"]
+    assert line.get_xdata() == pytest.approx(np.geomspace(0.1, 10, 10))
+    assert line.get_ydata() == pytest.approx(np.full(10, 1.5))
+    band = ax.collections[1].get_paths()[0].get_extents()
+    assert (band.y0, band.y1) == pytest.approx((1.05, 1.95))
+
+
 @cases(
     ("groups", "message"),
     [
