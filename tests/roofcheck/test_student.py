@@ -212,7 +212,7 @@ def test_a_roofkit_object_is_the_answer_where_one_of_its_figures_is():
     assert check("ps1.ridge", rk.chip("A6000").roofline()) == 2
     assert str(check("l02.axpy", rk.kernels.axpy(10))).startswith("Right.")
     mine = rk.hardware.Figure(1.5e12, "byte/s", source="me")
-    assert str(check("l02.which-bandwidth", mine)) == str(check("l02.which-bandwidth", 1.5e12))
+    assert str(check("l08.other-board", mine)) == str(check("l08.other-board", 1.5e12))
     assert check("ps1.bound", h200.estimate(rk.Cost(250e9, 1e9))) == 2
     assert "which has .flops, .bytes or .intensity" in str(check("ps1.time", layer))
     assert "which has .lower" in str(check("ps1.ridge", h200.estimate(layer)))
