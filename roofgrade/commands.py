@@ -17,19 +17,17 @@ from roofkit.commandline.errors import ErrorSentences
 class _CourseCommand(click.Command):
     """A course command that first saves any results left unsaved by an interrupted command.
 
-    A full disk or an unusable gradebook leads to a message instead of a traceback.
+    A full disk leads to a message instead of a traceback.
     """
 
     def invoke(self, ctx):
-        from roofgrade.gradebook.database import explain_errors
         from roofgrade.gradebook.writer import save_unsaved
 
         course, name = ctx.obj, ctx.params.get("name")
         try:
-            with explain_errors(course.db_url):
-                for message in save_unsaved(course, name) if name else ():
-                    _print_text(message, err=True)  # standard output may go to a file
-                return super().invoke(ctx)
+            for message in save_unsaved(course, name) if name else ():
+                _print_text(message, err=True)  # standard output may go to a file
+            return super().invoke(ctx)
         except OSError as error:
             if error.errno not in DISK_FULL_ERRORS:
                 raise
@@ -69,8 +67,6 @@ def main(ctx, course):
     only what is new. TEACHING.md shows how to run a term.
     """
     ctx.obj = Course(course.resolve())
-    # nbgrader runs alembic, which is on PATH only in an activated environment.
-    os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
 
 
 EXISTING_FILE = click.Path(path_type=Path, exists=True, dir_okay=False)

@@ -7,13 +7,12 @@ machine makes no difference.
 
 import contextlib
 import gc
+import multiprocessing
 import os
 import pickle
 import re
 import resource
-import select
 import signal
-import time
 from pathlib import Path
 
 # Ordinary submissions need a twentieth of each limit.
@@ -57,15 +56,16 @@ def call_in_fork(function, *arguments, room: int = MEMORY_ROOM, seconds: float =
 
     Raises LimitExceededError if the call exceeds a limit, and any error that the function raises.
     """
-    ours, theirs = os.pipe()
-    pid = os.fork()
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+    pid, packed = os.fork(), None
     if pid == 0:
         _send_result(theirs, function, arguments, room, seconds)
-    os.close(theirs)
+    theirs.close()
     try:
-        packed = _receive_result(ours)
+        # A crash or too long a result closes the pipe or raises OSError.
+        with ours, contextlib.suppress(EOFError, OSError):
+            packed = ours.recv_bytes(LARGEST_RESULT) if ours.poll(WAIT_SECONDS) else None
     finally:
-        os.close(ours)
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -91,22 +91,7 @@ def _send_result(pipe, function, arguments, room, seconds):
             except Exception as error:
                 result = False, error
             packed = pickle.dumps(result)
-        with open(pipe, "wb", closefd=False) as file:
-            file.write(len(packed).to_bytes(8) + packed)
+        pipe.send_bytes(packed)
         code = 0
     finally:
         os._exit(code)
-
-
-def _receive_result(pipe):
-    """Return the bytes from the pipe, or None if they are incomplete, too many or late."""
-    data, until = bytearray(), time.monotonic() + WAIT_SECONDS
-    while len(data) <= LARGEST_RESULT:
-        if not select.select([pipe], [], [], max(0, until - time.monotonic()))[0]:
-            return None
-        piece = os.read(pipe, 1 << 20)
-        if not piece:
-            is_complete = len(data) >= 8 and len(data) == 8 + int.from_bytes(data[:8])
-            return bytes(data[8:]) if is_complete else None
-        data += piece
-    return None

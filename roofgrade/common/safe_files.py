@@ -5,7 +5,6 @@ and a read. Files are written under a temporary name and then renamed.
 """
 
 import contextlib
-import ctypes
 import errno
 import os
 import stat
@@ -29,16 +28,6 @@ def check_name(name: str) -> str:
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise ValueError(f"{name!r} is not a valid name for a file or folder")
     return name
-
-
-def swap_folders(first: Path, second: Path):
-    """Swap two folders atomically. Raises OSError if the system or the disk cannot do it."""
-    renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    at_cwd, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
-    if renameat2 is None:
-        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
-    if renameat2(at_cwd, os.fsencode(first), at_cwd, os.fsencode(second), exchange):
-        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(first))
 
 
 def let_group_write(path: Path | int):

@@ -50,13 +50,13 @@ class GradebookError(RuntimeError):
 class CourseGradebook(Gradebook):
     """The gradebook of a course, with the indexes that nbgrader leaves out.
 
-    It waits up to ``patience`` seconds for a lock before it raises GradebookError.
+    It waits up to WAIT_SECONDS for a lock before it raises GradebookError.
     """
 
-    def __init__(self, course: Course, patience: float = WAIT_SECONDS):
+    def __init__(self, course: Course):
         with explain_errors(course.db_url):
             with _without_alembic_program():
-                url = _add_lock_timeout(course.db_url, patience)
+                url = _add_lock_timeout(course.db_url, WAIT_SECONDS)
                 super().__init__(url, course.directory.course_id)
             self.url = course.db_url
             self.db.remove()

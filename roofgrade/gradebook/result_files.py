@@ -21,22 +21,18 @@ from pathlib import Path
 
 import numpy as np
 
-import roofcheck
-import roofgrade
-import roofkit
-import rooflab
 from roofcheck.tables.catalogue import QUESTIONS_VARIABLE
 from roofgrade.common import safe_files
 from roofgrade.common.results import Result
 from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
+from roofgrade.sandbox.layout import PACKAGES
 
 RESULTS_FOLDER, LOCK_FILE, UNSAVED_SUFFIX = "results", "lock", ".unsaved"
 # Errors from a network disk that does not support locks.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 WAIT_SECONDS = 5  # for the lock of a run that has just ended
 SOURCE_SUFFIXES = (".py", ".toml", ".js")
-PACKAGES = [Path(package.__file__).parent for package in (roofkit, rooflab, roofcheck, roofgrade)]
 
 
 class LockHeldError(RuntimeError):

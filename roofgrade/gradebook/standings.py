@@ -14,6 +14,7 @@ from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment, Su
 from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
 from roofgrade.common.sentences import sentence
 from roofgrade.course import Course
+from roofgrade.gradebook.database import open_gradebook
 from roofgrade.gradebook.result_files import read_results
 from roofgrade.judge.shared_claims import withhold_shared
 
@@ -86,7 +87,7 @@ def read_standings(course: Course, assignment: str) -> dict[str, Standing]:
 
     Raises ValueError if the gradebook does not have the set.
     """
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         return query_standings(gradebook, assignment, read_counting_results(course, assignment))
 
 

@@ -19,7 +19,7 @@ from roofgrade.common import safe_files
 from roofgrade.common.results import WAITING, Result
 from roofgrade.common.sentences import escape_text, sentence
 from roofgrade.course import Course
-from roofgrade.gradebook import database, registration, result_files
+from roofgrade.gradebook import registration, result_files
 from roofgrade.gradebook.database import QUIET_LOG, CourseGradebook, explain_errors, lend_gradebook
 from roofgrade.gradebook.due_dates import apply_extension
 from roofgrade.gradebook.result_files import LockHeldError, hash_values
@@ -30,15 +30,14 @@ class GradebookWriter:
     """A context manager that saves the results of one set: ``GradebookWriter(course, "ps1")``.
 
     Entering the context registers the set as it is now. Raises ValueError if that is impossible,
-    and GradebookError if someone else locks the gradebook for more than ``patience`` seconds.
+    and GradebookError if someone else locks the gradebook for too long.
     """
 
-    def __init__(self, course: Course, assignment: str, patience: float = database.WAIT_SECONDS):
+    def __init__(self, course: Course, assignment: str):
         self._course, self._assignment = course, safe_files.check_name(assignment)
-        self._patience = patience
 
     def __enter__(self) -> "GradebookWriter":
-        self._book = CourseGradebook(self._course, self._patience)
+        self._book = CourseGradebook(self._course)
         try:
             with explain_errors(self._book.url):
                 registration.register_set(self._course, self._assignment, self._book)

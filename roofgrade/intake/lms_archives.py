@@ -293,60 +293,29 @@ def _rename_notebook(files, assignment):
 def _replace_folder(course, target, files):
     """Write the files to ``target``. Returns whether they are there, and a remark.
 
-    If this is interrupted, either the old or the new version is complete, and neither is lost.
+    If this is interrupted, the same zip completes it, and the earlier version is kept.
     """
     student_set = Path(target.parent.name, target.name)
     earlier = course.grading / "earlier" / student_set
-    work = course.grading / "unpacking" / student_set
-    _finish_interrupted(work, earlier)
-    exists = os.path.lexists(target)
+    exists, remark, shared = os.path.lexists(target), "", course.shared
     if exists and _has_files(target, files):
         return True, sentence("archives.there_already")
     if exists and any(_has_files(version, files) for version in _list_versions(earlier)):
         return False, sentence("archives.replaced_before")
-    shared = course.shared
+    place = course.grading, "unpacking", *student_set.parts
     try:
-        new_folder = course.grading, "unpacking", *student_set.parts, "new"
-        with safe_files.open_below(*new_folder, make=True, shared=shared) as new:
+        with safe_files.open_below(*place, make=True, shared=shared) as new:
             safe_files.write_files(new, files, 0o664 if shared else 0o644, shared=shared)
-    except OSError:
-        _finish_interrupted(work, earlier)
-        raise
-    remark = ""
-    if exists:
-        version = _swap_in(work / "new", target, earlier)
-        remark = sentence("archives.moved", folder=version.relative_to(course.root))
-    else:
+        if exists:
+            version = _store_version(target, earlier)
+            remark = sentence("archives.moved", folder=version.relative_to(course.root))
         for folder in (target.parent.parent, target.parent):
             folder.mkdir(parents=True, exist_ok=True)
             course.open_to_group(folder)
-        shutil.move(work / "new", target)
-    _finish_interrupted(work, earlier)
+        shutil.move(Path(*place), target)
+    finally:
+        shutil.rmtree(course.grading / "unpacking", ignore_errors=True)
     return True, remark
-
-
-def _swap_in(new, target, earlier):
-    # The name is the new folder's inode number. After the swap, the folder with that name has a
-    # different inode number, which tells _finish_interrupted that it is the old version.
-    numbered = new.rename(new.with_name(str(new.stat().st_ino)))
-    try:
-        safe_files.swap_folders(numbered, target)
-    except OSError:  # for example on another disk
-        version = _store_version(target, earlier)
-        shutil.move(numbered, target)
-        return version
-    return _store_version(numbered, earlier)
-
-
-def _finish_interrupted(work, earlier):
-    """Delete the incomplete files of an interrupted run, and keep the version that it replaced."""
-    work.mkdir(parents=True, exist_ok=True)  # so that removedirs finds it
-    for leftover in list(work.iterdir()):
-        if leftover.name in ("new", str(leftover.lstat().st_ino)):
-            shutil.rmtree(leftover)
-        else:
-            _store_version(leftover, earlier)
-    os.removedirs(work)
 
 
 def _list_versions(earlier):

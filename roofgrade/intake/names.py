@@ -28,50 +28,40 @@ JUNK = frozenset(
 JUNK_PREFIXES = ("._", "~$", ".~", ".nfs")
 
 
-@dataclass(frozen=True)
-class _LMS:
-    """An LMS's naming scheme for the entries of its zips.
-
-    ``folders`` says that folders can have such names, too. ``is_user_number`` says that the number
-    identifies the user in the LMS's rosters. Otherwise it is specific to one assignment.
-    """
-
-    name: str
-    pattern: re.Pattern
-    folders: bool
-    is_user_number: bool
-
-
-LMS_FORMATS = (
+MOODLE, CANVAS = "Moodle", "Canvas"
+LMS_PATTERNS = {
     # mod/assign: FULL NAME_NUMBER_assignsubmission_file_, then the file, or a folder of files
     # ("Download submissions in folders"). Moodle replaces underscores in names with spaces. The
     # number is the participant's in this assignment, "Participant 12345" in its grading worksheet.
-    _LMS("Moodle", re.compile(
+    MOODLE: re.compile(
         r"(?P<who>[^_]+)_(?P<number>[0-9]+)_assignsubmission_[a-z]+(?:_(?P<rest>.*))?"
-    ), folders=True, is_user_number=False),
+    ),
     # app/models/content_zipper.rb: sortable name without punctuation (omitted if grading is
-    # anonymous), LATE after the due date, user number, file number, file name.
-    _LMS("Canvas", re.compile(
+    # anonymous), LATE after the due date, user number, file number, file name. It has no folders.
+    CANVAS: re.compile(
         r"(?:(?!LATE_)(?P<who>[^\W\d_][^_]*)_)?(?P<late>LATE_)?(?P<number>[0-9]+)_[0-9]+_(?P<rest>.+)",
         re.IGNORECASE,
-    ), folders=False, is_user_number=True),
-)  # fmt: skip
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Sender:
-    """The sender of a file according to an LMS: name, number and original file name, or "".
-
-    ``is_user_number`` says that the LMS's roster has the same number, as lms_user_id in the
-    gradebook. Other numbers only distinguish people within one zip.
-    """
+    """The sender of a file according to an LMS: name, number and original file name, or ""."""
 
     full_name: str
     number: str
     file_name: str
     lms: str
-    is_user_number: bool = False
     late: bool = False
+
+    @property
+    def is_user_number(self) -> bool:
+        """Whether the LMS's roster has the same number, as lms_user_id in the gradebook.
+
+        Other numbers only distinguish people within one zip.
+        """
+        return self.lms == CANVAS
 
 
 def read_sender(part: str, folder: bool = False) -> Sender | None:
@@ -84,13 +74,11 @@ def read_sender(part: str, folder: bool = False) -> Sender | None:
     >>> sender.full_name, sender.number, sender.file_name, sender.late
     ('lovelaceada', '123', 'ps1-1.ipynb', True)
     """
-    for lms in LMS_FORMATS:
-        if (lms.folders or not folder) and (match := lms.pattern.fullmatch(part)):
+    for lms, pattern in LMS_PATTERNS.items():
+        if (lms != CANVAS or not folder) and (match := pattern.fullmatch(part)):
             parts = {key: value or "" for key, value in match.groupdict().items()}
-            return Sender(
-                parts["who"].strip(), parts["number"], parts["rest"], lms.name, lms.is_user_number,
-                bool(parts.get("late")),
-            )  # fmt: skip
+            name, is_late = parts["who"].strip(), bool(parts.get("late"))
+            return Sender(name, parts["number"], parts["rest"], lms, is_late)
     return None
 
 

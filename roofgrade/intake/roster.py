@@ -7,11 +7,10 @@ export (Canvas Instructor Guide, "How do I export grades in the Gradebook?").
 
 from dataclasses import fields, replace
 
-from nbgrader.api import Gradebook
-
 from roofcheck.handin.ids import format_ids
 from roofgrade.common import csv_files
 from roofgrade.common.sentences import escape_text, sentence
+from roofgrade.gradebook.database import open_gradebook
 from roofgrade.intake.names import find_id_fault
 from roofgrade.intake.people import People, RosterEntry, StudentIds, make_id
 
@@ -36,7 +35,7 @@ def import_roster(course, path):
     spelling, or by an email address, keeps that id. Raises ValueError as ``read_roster`` does.
     """
     entries = read_roster(path)
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         ids = StudentIds(student.id for student in gradebook.students)
         owners = {(student.email or "").lower(): student.id for student in gradebook.students}
         for index, entry in enumerate(entries):
@@ -53,7 +52,7 @@ def import_roster(course, path):
 def load_people(course):
     """Return the gradebook's students as People, or None if it has only their ids."""
     names = [field.name for field in fields(RosterEntry)]
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         rows = [[getattr(student, name) for name in names] for student in gradebook.students]
     entries = [RosterEntry(*row) for row in rows]
     has_details = any(entry.name or entry.email or entry.lms_user_id for entry in entries)
@@ -65,7 +64,7 @@ def write_ids(course, path):
 
     Raises ValueError if the gradebook has no students.
     """
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         ids = [student.id for student in gradebook.students]
     if not ids:
         raise ValueError(sentence("roster.nobody"))

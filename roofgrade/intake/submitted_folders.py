@@ -34,7 +34,8 @@ class Folder:
 
     ``name`` is its path below ``root``, which is ``submitted/``. ``student`` is "" if the owner is
     unknown. ``state`` is "" if ``read_submission`` can try to read the folder. Otherwise it is
-    REFUSED or WAITING, and ``why`` gives the reason.
+    REFUSED or WAITING, and ``why`` gives the reason. Of a student's folders, the one with an
+    ``exact`` name counts, then the one that ``changed`` last, in nanoseconds since 1970.
     """
 
     student: str
@@ -45,6 +46,8 @@ class Folder:
     state: str = ""
     why: str = ""
     remarks: tuple[str, ...] = ()
+    exact: bool = False
+    changed: int = 0
 
     @property
     def path(self) -> Path:
@@ -66,19 +69,6 @@ class Submission:
     review_reason: str = ""
 
 
-@dataclass(frozen=True)
-class _Candidate:
-    """A folder that may be the one to grade: ``exact`` names first, then the latest change."""
-
-    folder: Folder
-    exact: bool = False
-    changed: int = 0
-
-    def with_remarks(self, remarks: Iterable[str]) -> "_Candidate":
-        folder = replace(self.folder, remarks=(*self.folder.remarks, *remarks))
-        return replace(self, folder=folder)
-
-
 def list_folders(course: Course, assignment: str, students: Iterable[str] = ()) -> list[Folder]:
     """Return the entries of ``submitted/`` for this set or an unknown set, sorted by path.
 
@@ -92,13 +82,13 @@ def list_folders(course: Course, assignment: str, students: Iterable[str] = ()) 
             # Folders come first, since a student's folder sets the spelling for loose files.
             ordered = sorted(list_entries(root), key=lambda e: not e.is_dir(follow_symlinks=False))
             scans = [scan.scan_entry(root, entry) for entry in ordered]
-            candidates = [*itertools.chain.from_iterable(scans)]
+            found = [*itertools.chain.from_iterable(scans)]
     except OSError as error:
         message = sentence("intake.unreadable", name=course.submitted, reason=error.strerror)
         raise ValueError(message) from error
-    by_student: dict[str, list[_Candidate]] = {}
-    for candidate in candidates:
-        by_student.setdefault(candidate.folder.student, []).append(candidate)
+    by_student: dict[str, list[Folder]] = {}
+    for folder in found:
+        by_student.setdefault(folder.student, []).append(folder)
     folders = [folder for group in by_student.values() for folder in _choose_counting(group)]
     return sorted(folders, key=lambda folder: folder.name)
 
@@ -145,27 +135,27 @@ class _FolderScan:
         self.ids = ids
         self.place = f"{self.root.name}/ID/{assignment}/"
 
-    def scan_entry(self, root, entry) -> Iterator[_Candidate]:
-        """Yield the candidates in one entry of ``submitted/``: a student's folder or a file."""
+    def scan_entry(self, root, entry) -> Iterator[Folder]:
+        """Yield the folders in one entry of ``submitted/``: a student's folder or a file."""
         if entry.is_dir(follow_symlinks=False):
             yield from self._scan_student(root, entry)
         elif not entry.is_file(follow_symlinks=False):
             known = self.ids.find(entry.name)
             student = known.pop() if len(known) == 1 else ""
-            why = _describe_irregular_file(entry)
-            yield self._make_candidate("", entry, student=student, state=REFUSED, why=why)
+            why = sentence("intake.no_file", name=escape_text(entry.name))
+            yield self._make_folder("", entry, student=student, state=REFUSED, why=why)
         elif names.is_notebook(entry.name):
             yield from self._scan_loose_notebook(entry)
         elif names.find_set(entry.name, self.sets) in (None, self.assignment):
             key = "intake.stray_archive" if _is_archive(entry) else "intake.stray"
             why = sentence(key, place=self.place)
-            yield self._make_candidate("", entry, state=WAITING, why=why)
+            yield self._make_folder("", entry, state=WAITING, why=why)
 
     def _scan_loose_notebook(self, entry):
         notebook_set = self._find_set(entry.name)
         author = names.find_signed_id(entry.name, self.assignment)
         author = author if self.ids.find(author) else names.find_author(entry.name, self.assignment)
-        make_waiting = functools.partial(self._make_candidate, "", entry, state=WAITING)
+        make_waiting = functools.partial(self._make_folder, "", entry, state=WAITING)
         if notebook_set is None:
             yield make_waiting(why=sentence("intake.unknown"))
         elif notebook_set == self.assignment and not author:
@@ -173,7 +163,7 @@ class _FolderScan:
         elif notebook_set == self.assignment:
             student, fault = self._find_student(author)
             fields = {"state": WAITING, "why": fault} if fault else {"student": student}
-            yield self._make_candidate("", entry, **fields, remarks=(sentence("intake.outside"),))
+            yield self._make_folder("", entry, **fields, remarks=(sentence("intake.outside"),))
 
     def _find_student(self, name):
         ids = self.ids.find(name)
@@ -188,14 +178,14 @@ class _FolderScan:
     def _scan_student(self, root, entry):
         student, fault = self._find_student(entry.name)
         if fault:
-            yield self._make_candidate("", entry, state=WAITING, why=fault)
+            yield self._make_folder("", entry, state=WAITING, why=fault)
             return
-        make = functools.partial(self._make_candidate, "", entry, student=student, state=WAITING)
+        make = functools.partial(self._make_folder, "", entry, student=student, state=WAITING)
         try:
             with open_below(root, entry.name) as opened:
                 entries = list_entries(opened)
                 scans = (self._scan_in_student(opened, entry, student, inner) for inner in entries)
-                candidates = list(itertools.chain.from_iterable(scans))
+                folders = list(itertools.chain.from_iterable(scans))
         except OSError as error:
             yield make(why=sentence("intake.cannot_be_read", reason=error.strerror))
             return
@@ -206,8 +196,8 @@ class _FolderScan:
         remarks = [sentence("intake.beside", names=file_names)] if strays else []
         if entry.name != student:
             remarks.insert(0, sentence("intake.folder_called", name=entry.name))
-        yield from (candidate.with_remarks(remarks) for candidate in candidates)
-        if not candidates and (strays or not entries):
+        yield from (replace(each, remarks=(*each.remarks, *remarks)) for each in folders)
+        if not folders and (strays or not entries):
             key = "intake.strays" if strays else "intake.empty"
             yield make(why=sentence(key, assignment=self.assignment, names=file_names))
 
@@ -216,13 +206,13 @@ class _FolderScan:
         named_set = names.find_set(entry.name, self.sets)
         if named_set not in (None, self.assignment):
             return
-        make = functools.partial(self._make_candidate, parent.name, entry, student=student)
+        make = functools.partial(self._make_folder, parent.name, entry, student=student)
         if fault := names.find_file_name_fault(entry.name):
             yield make(state=WAITING, why=fault)
         elif entry.is_dir(follow_symlinks=False):
             yield from self._scan_folder(opened, parent, entry, exact, named_set, make)
         elif not entry.is_file(follow_symlinks=False):
-            yield make(state=REFUSED, why=_describe_irregular_file(entry), exact=exact)
+            yield make(state=REFUSED, why=sentence("intake.no_file", name=entry.name), exact=exact)
         elif names.is_notebook(entry.name):
             by_content = self._find_set(f"{parent.name}/{entry.name}")
             if by_content == self.assignment:
@@ -278,29 +268,27 @@ class _FolderScan:
         best = max(counts, key=counts.get)
         return best if counts[best] else None
 
-    def _make_candidate(self, parent, entry, *, student="", exact=False, **fields):
+    def _make_folder(self, parent, entry, *, student="", exact=False, **fields):
         # The time shows which of two is newer. If the entry is gone, reading it will report that.
         try:
             changed = entry.stat(follow_symlinks=False).st_mtime_ns if not exact else 0
         except OSError:
             changed = 0
-        folder = Folder(
+        return Folder(
             student=student, assignment=self.assignment, root=self.root,
             name=f"{parent}/{entry.name}" if parent else entry.name,
-            release_path=self.release_path, **fields,
+            release_path=self.release_path, exact=exact, changed=changed, **fields,
         )  # fmt: skip
-        return _Candidate(folder, exact, changed)
 
 
-def _choose_counting(candidates: list[_Candidate]) -> Iterator[Folder]:
-    eligible = [entry for entry in candidates if not entry.folder.state or entry.exact]
-    first = max(eligible, key=lambda entry: (entry.exact, entry.changed), default=None)
-    for candidate in candidates:
-        if candidate in eligible and candidate is not first:
-            why = sentence("intake.another_counts", name=escape_text(first.folder.name))
-            yield replace(candidate.folder, state=WAITING, why=why)
-        else:
-            yield candidate.folder
+def _choose_counting(folders: list[Folder]) -> Iterator[Folder]:
+    eligible = [folder for folder in folders if not folder.state or folder.exact]
+    first = max(eligible, key=lambda folder: (folder.exact, folder.changed), default=None)
+    for folder in folders:
+        if folder in eligible and folder is not first:
+            why = sentence("intake.another_counts", name=escape_text(first.name))
+            folder = replace(folder, state=WAITING, why=why)
+        yield folder
 
 
 def _choose_notebook(notebooks: dict[str, File], folder: Folder):
@@ -379,11 +367,6 @@ def _read_timestamp(timestamp):
     except (ValueError, TypeError, OverflowError):
         return "", sentence("intake.no_time", file=names.TIMESTAMP, text=escape_text(text)[:40])
     return text, ""
-
-
-def _describe_irregular_file(entry):
-    key = "intake.link" if entry.is_symlink() else "intake.no_regular_file"
-    return sentence(key, name=escape_text(entry.name))
 
 
 def _is_archive(entry):

@@ -34,6 +34,7 @@ from roofgrade.common.results import REFUSED, WAITING
 from roofgrade.common.sentences import format_points, sentence
 from roofgrade.course import SETTINGS_FILE, Course
 from roofgrade.gradebook.answer_release import are_answers_released, read_model_answers
+from roofgrade.gradebook.database import open_gradebook
 from roofgrade.gradebook.standings import query_standings, read_counting_results
 from roofgrade.pages.notebook_html import Cleaning
 from roofgrade.restore.submitted_cells import LARGEST
@@ -72,7 +73,7 @@ def write_pages(course, assignment, students=None):
     """
     results = read_counting_results(course, assignment)
     exporter = FeedbackExporter(config=course.config)
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         pages = []
         for name, standing in query_standings(gradebook, assignment, results).items():
             has_notebook = _notebook_path(course, assignment, name).is_file()
@@ -90,7 +91,7 @@ def write_pages(course, assignment, students=None):
 def find_remarks(course, assignment):
     """Return remarks on existing pages by student: out of date, or shown as plain text."""
     exporter, remarks = FeedbackExporter(config=course.config), {}
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         results = read_counting_results(course, assignment)
         pages = ((name, _page_path(course, assignment, name)) for name in results)
         paths = {name: path for name, path in pages if path.is_file()}

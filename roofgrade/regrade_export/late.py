@@ -7,9 +7,8 @@ bases it on the whole score, after everything is read, and can be repeated when 
 import math
 from dataclasses import dataclass
 
-from nbgrader.api import Gradebook
-
 from roofgrade.common.results import GRADED
+from roofgrade.gradebook.database import open_gradebook
 from roofgrade.gradebook.due_dates import update_due_date
 from roofgrade.gradebook.standings import read_standings
 
@@ -54,7 +53,7 @@ def apply_penalties(course, assignment, policy):
     """
     late = []
     standings = read_standings(course, assignment)
-    with Gradebook(course.db_url) as gradebook:
+    with open_gradebook(course) as gradebook:
         update_due_date(gradebook, course, assignment)
         for submission in gradebook.assignment_submissions(assignment):
             seconds = submission.total_seconds_late

@@ -21,42 +21,44 @@ from roofgrade.judge.shared_claims import has_own_figures
 
 
 @dataclass(frozen=True)
-class PointChange:
-    """A student's points before and after. ``again`` means that grading must run again."""
-
-    student: str
-    before: float
-    after: float
-    message: str = ""
-    again: bool = False
-
-    def __str__(self):
-        if self.again:
-            return sentence("regrade.again", student=escape_text(self.student))
-        return sentence(
-            "regrade.moves", student=escape_text(self.student), before=format_points(self.before),
-            after=format_points(self.after), message=escape_text(self.message, None),
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
 class AnswerChange:
-    """A judged answer with its location and its new verdict."""
+    """A judged answer with its location and its new verdict, None if grading must run again."""
 
     student: str
     folder: str
     cell: str
     answer: Answer
-    verdict: Verdict
+    verdict: Verdict | None
+
+    @property
+    def before(self) -> float:
+        """The points before the change."""
+        return self.answer.credit * self.answer.points
+
+    @property
+    def after(self) -> float:
+        """The points after the change."""
+        return self.verdict.credit * self.answer.points if self.verdict else self.before
+
+    def __str__(self):
+        if self.verdict is None:
+            return sentence("regrade.again", student=escape_text(self.student))
+        return sentence(
+            "regrade.moves", student=escape_text(self.student), before=format_points(self.before),
+            after=format_points(self.after), message=escape_text(self.verdict.message, None),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Regrading:
-    """The changes that regrading a question would make to a set's answers."""
+    """The changes that regrading a question would make to a set's answers.
+
+    ``moves`` are the changes of points, and the answers that grading must run again.
+    """
 
     assignment: str
     judged: int
-    moves: tuple[PointChange, ...]
+    moves: tuple[AnswerChange, ...]
     changes: tuple[AnswerChange, ...]
 
 
@@ -64,9 +66,8 @@ def preview_regrade(course: Course, assignment: str, question: str) -> Regrading
     """Return the changes that regrading would make, without saving them.
 
     Students who name the same ``me`` have no points, so their points do not change. If the
-    question's calls changed, such as a function's arguments, grading must run again. Those students
-    are listed with ``again``. Raises ValueError if no answer to the question is stored, or if its
-    points changed.
+    question's calls changed, such as a function's arguments, grading must run again. Raises
+    ValueError if no answer to the question is stored, or if its points changed.
     """
     if question not in (known := questions_of_set(assignment)):
         fields = {"question": question, "known": ", ".join(known)}
@@ -81,17 +82,17 @@ def preview_regrade(course: Course, assignment: str, question: str) -> Regrading
                 fields = {"in_table": points, "graded": answer.points}
                 raise ValueError(sentence("regrade.other_points", question=question, **fields))
             judged += 1
-            before = answer.credit * points
             files = result_files.read_files_hash(result.key)
             secret = course.case_secret(assignment, result.student, files)
             verdict = _judge_again(secret, answer, result.student)
+            change = AnswerChange(result.student, result.folder, cell, answer, verdict)
             if verdict is None:
-                moves.append(PointChange(result.student, before, before, again=True))
+                moves.append(change)
             elif verdict != Verdict(answer.credit, answer.message, answer.state, answer.slips):
-                after = verdict.credit * points
-                changes.append(AnswerChange(result.student, result.folder, cell, answer, verdict))
-                if after != before and not (result.alike and has_own_figures(answer)):
-                    moves.append(PointChange(result.student, before, after, verdict.message))
+                changes.append(change)
+                is_withheld = result.alike and has_own_figures(answer)
+                if change.after != change.before and not is_withheld:
+                    moves.append(change)
     if not judged:
         raise ValueError(sentence("regrade.nothing_kept", question=question, assignment=assignment))
     return Regrading(assignment, judged, tuple(moves), tuple(changes))

@@ -50,9 +50,6 @@ class Cluster:
     def __exit__(self, *error):
         self._client.close()
 
-    def start(self, tasks: int):
-        """Do nothing: the workers are already running."""
-
     def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield each task with its result, in order of completion. Takes new tasks on demand.
 

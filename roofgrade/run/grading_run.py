@@ -64,7 +64,6 @@ def grade_assignment(
     with contextlib.ExitStack() as stack:
         stack.enter_context(result_files.run_lock(course, assignment))
         pool = stack.enter_context(Cluster(kind, dask) if dask else Workers(kind, count))
-        pool.start(_count_surely_new(course, assignment, again))
         writer = stack.enter_context(GradebookWriter(course, assignment))
         read_release(writer.release_json)  # An error here would fail every submission.
         folders = list_folders(course, assignment, writer.query(query_student_ids))
@@ -273,10 +272,3 @@ def _delete_moved_results(course, assignment, folders):
     for folder in folders:
         places.setdefault(folder.student, []).append(folder.name)
     result_files.delete_moved(course, assignment, places)
-
-
-def _count_surely_new(course, assignment, again):
-    """Return a lower bound on the number of new submissions, without reading any."""
-    results = course.grading / assignment / result_files.RESULTS_FOLDER
-    done = len(os.listdir(results)) if results.is_dir() and not again else 0
-    return len([*course.submitted.glob(f"*/{assignment}")]) - done

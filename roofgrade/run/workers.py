@@ -100,11 +100,6 @@ class Workers:
             process.kill()
         self._processes = []
 
-    def start(self, tasks: int):
-        """Start the processes needed for this many tasks, so that they are ready sooner."""
-        while len(self._processes) < min(tasks, self._count):
-            self._processes.append(_WorkerProcess(self._setup))
-
     def mark_all(self, tasks: Iterable[Task]) -> Iterator[tuple[Task, Result]]:
         """Yield each task with its result, in order of completion. Takes new tasks on demand.
 
@@ -123,7 +118,6 @@ class Workers:
 
         Raises MachineryError if the sandbox cannot be started. The next call tries again.
         """
-        self.start(1)
         try:
             [(_, result)] = self._mark_tasks(iter([task]))
         except BaseException:
@@ -143,7 +137,7 @@ class Workers:
             while len(self._processes) < self._count and (task := next(tasks, None)):
                 waiting.append(task)
                 if len(waiting) > sum(not process.is_ready for process in self._processes):
-                    self.start(len(self._processes) + 1)
+                    self._processes.append(_WorkerProcess(self._setup))
             if not waiting:
                 waiting.extend(itertools.islice(tasks, 1))
             if not waiting and not any(process.assigned for process in self._processes):

@@ -222,9 +222,10 @@ def test_beside_files_stay_below_the_folder(course):
     assert not contents(course.db_url)["student"]
 
 
-def test_a_locked_gradebook_is_waited_for_and_then_named(course):
+def test_a_locked_gradebook_is_waited_for_and_then_named(course, monkeypatch):
     result = result_of(course, "ada")
-    with GradebookWriter(course, SET, patience=0.3) as writer:
+    monkeypatch.setattr("roofgrade.gradebook.database.WAIT_SECONDS", 0.3)
+    with GradebookWriter(course, SET) as writer:
         holder = sqlite3.connect(course.root / "gradebook.db")
         holder.execute("begin immediate")
         with pytest.raises(GradebookError, match="database is locked") as told:
