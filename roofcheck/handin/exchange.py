@@ -79,7 +79,7 @@ class Exchange:
                 message = sentence("exchange.no_folder", folder=self.sets, why=error.strerror)
                 raise ExchangeError(message) from None
             missing = "--ExchangeFetchAssignment.replace_missing_files=True"
-            self._run_nbgrader("fetch_assignment", name, self.sets, missing)
+            self._run_python(self.sets, "-m", "nbgrader", "fetch_assignment", name, missing)
             if not notebook.is_file():
                 raise ExchangeError(sentence("exchange.not_in_it", name=name, file=notebook))
         return notebook
@@ -93,7 +93,7 @@ class Exchange:
                 (staged / target).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source, staged / target)
             (staged / f"{name}.ipynb").write_bytes(content)
-            log = self._run_nbgrader("submit", name, folder).stderr
+            log = self._run_python(folder, "-m", "nbgrader", "submit", name).stderr
         # nbgrader lets everyone who knows the folder's name delete what is in it.
         with contextlib.suppress(OSError):  # an exchange elsewhere has no such folder
             if submitted := DESTINATION.search(log):
@@ -123,7 +123,7 @@ class Exchange:
             and (not book["has_local_feedback"] or book["feedback_updated"])
             for book in books
         ):
-            self._run_nbgrader("fetch_feedback", name, self.sets)
+            self._run_python(self.sets, "-m", "nbgrader", "fetch_feedback", name)
             self._listed.clear()
         pages = self._notebook(name).parent.glob(f"feedback/*/{name}.html")
         return max(pages, key=lambda page: page.parent.name, default=None)
@@ -149,9 +149,6 @@ class Exchange:
 
     def _notebook(self, name):
         return self.sets / name / f"{name}.ipynb"
-
-    def _run_nbgrader(self, command, name, sets, *options):
-        return self._run_python(sets, "-m", "nbgrader", command, name, *options)
 
     def _run_python(self, sets, *arguments):
         """Run Python with these arguments for the course's sets in a folder; return the process."""

@@ -63,7 +63,10 @@ class _Handler(APIHandler):
 
     def read_body(self, *names):
         """Return the values of these keys in the request's JSON body."""
-        body = self.get_json_body()
+        try:
+            body = self.get_json_body()
+        except UnicodeDecodeError:
+            raise web.HTTPError(400, "the body is not UTF-8") from None
         if not isinstance(body, dict) or not isinstance(body.get(names[0]), str):
             raise web.HTTPError(400, f"no {names[0]}")
         return [body.get(name) for name in names]
@@ -108,6 +111,8 @@ class HandInHandler(_Handler):
     def _hand_in(self, name, path, unfinished, from_cell, screen):
         path = path or self.home.set_path(self.home.require_course().set(name))
         file = Path(to_os_path(str(path), str(self.home.served)))
+        if not file.resolve().is_relative_to(self.home.served.resolve()):
+            raise ValueError(sentence("home.outside", path=path, folder=self.home.served))
         try:
             return hand_in_file(file, name, unfinished is True, bool(from_cell), screen).as_json()
         finally:
@@ -133,8 +138,9 @@ class GiveUpHandler(_Handler):
     @web.authenticated
     async def post(self):
         [name] = self.read_body("name")
-        find_course = self.home.require_course
-        await self.answer(lambda: answer_page.give_up(find_course().set(name).id) or {})
+        await self.answer(
+            lambda: answer_page.give_up(self.home.require_course().set(name).id) or {}
+        )
 
 
 class PageHandler(JupyterHandler):

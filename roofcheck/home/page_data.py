@@ -149,7 +149,7 @@ class Home:
 
     def _lecture_data(self, lecture, latest):
         found = course_progress.measure_lecture(lecture, latest)
-        deeper = course_progress.measure_deeper(lecture, latest)
+        deeper = course_progress.measure_lecture(lecture, latest, deeper=True)
         words = {"core": format_length(lecture.minutes)}
         words |= {"deeper": format_length(lecture.deeper_minutes)}
         counts = {"answered": deeper.answered_count, "asked": len(deeper.marks)}

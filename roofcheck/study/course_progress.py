@@ -56,14 +56,12 @@ def latest_answers(kept: Iterable[KeptAnswer]) -> dict[str, KeptAnswer]:
     return {answer.question: answer for answer in kept if not answer.again}
 
 
-def measure_lecture(lecture: Lecture, latest: Mapping[str, KeptAnswer]) -> PartProgress:
-    """Return the progress in a lecture's core, which has no points."""
-    return _measure_part(dict.fromkeys(lecture.asks, 0.0), latest)
-
-
-def measure_deeper(lecture: Lecture, latest: Mapping[str, KeptAnswer]) -> PartProgress:
-    """Return the progress in a lecture's deeper sections, which have no points."""
-    return _measure_part(dict.fromkeys(lecture.deeper_asks, 0.0), latest)
+def measure_lecture(
+    lecture: Lecture, latest: Mapping[str, KeptAnswer], deeper: bool = False
+) -> PartProgress:
+    """Return the progress in a lecture's core or ``deeper`` sections, which have no points."""
+    asked = lecture.deeper_asks if deeper else lecture.asks
+    return _measure_part(dict.fromkeys(asked, 0.0), latest)
 
 
 def measure_set(problem_set: ProblemSet, latest: Mapping[str, KeptAnswer]) -> PartProgress:

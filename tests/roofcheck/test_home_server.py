@@ -304,7 +304,7 @@ def server(tmp_path_factory):
     def ask(path, body=None, token="t"):
         url = f"http://127.0.0.1:{port}/roofline/{path}"
         headers = {"Authorization": f"token {token}"} if token else {}
-        data = None if body is None else json.dumps(body).encode()
+        data = body if isinstance(body, bytes) else body and json.dumps(body).encode()
         request = urllib.request.Request(url, data, headers)
         try:
             with urllib.request.urlopen(request) as reply:
@@ -378,3 +378,7 @@ def test_handing_in_reports_what_is_unanswered(server):
     assert (report["state"], report["can_go_on"]) == ("stopped", True)
     assert "A specification" in report["html"]
     assert json.loads(server("hand-in", {"name": "ps99"})[2])["message"].startswith("There's no")
+    outside = server("hand-in", {"name": "ps1", "path": "../../ps1.ipynb"})
+    assert outside[0] == 422
+    assert "is outside" in json.loads(outside[2])["message"]
+    assert server("hand-in", b'{"name": "\xff"}')[0] == 400
