@@ -441,7 +441,6 @@ def machine_settings(options):
         "",
         "# This machine.",
         f"c.Exchange.root = {str(options.data / 'exchange')!r}",
-        'c.ExchangeFactory.collect = "roofgrade.intake.exchange.Collect"',
     ]
     if options.gradebook == "postgresql":
         lines.append(f"c.CourseDirectory.db_url = {POSTGRESQL!r}")

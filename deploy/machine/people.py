@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 from roofgrade.intake import roster
+from roofgrade.intake.exchange import make_exchange
 
 COURSE, SERVICE = "roofline", "roofline"
 STUDENTS, TEACHERS = "roofline-students", "roofline-teachers"
@@ -45,7 +46,10 @@ def main():
     if not account_exists(instructor):
         add_account(instructor)
     write_first_passwords(Path(settings["state"]), instructor, entries)
-    make_exchange(Path(settings["exchange"]), instructor)
+    try:
+        make_exchange(Path(settings["exchange"]), COURSE, instructor)
+    except ValueError as error:
+        sys.exit(str(error))
     # Only the teacher can read the solutions. Root owns them, so the teacher edits a copy. They
     # have a group of their own, because the teacher's main group may contain students.
     run("groupadd", "--force", TEACHERS)
@@ -127,22 +131,6 @@ def write_first_passwords(state, instructor, entries):
         table.writeheader()
         table.writerows(rows)
     new.replace(file)
-
-
-def make_exchange(root, instructor):
-    """Create the exchange's folders. Otherwise, the first account that uses them would own them.
-
-    The modes are nbgrader's plus the sticky bit, so nobody can move or delete other people's files.
-    """
-    owner = pwd.getpwnam(instructor)
-    folders = (("", 0o1777), ("outbound", 0o755), ("inbound", 0o3733), ("feedback", 0o711))
-    root.mkdir(parents=True, exist_ok=True)
-    root.chmod(0o1777)
-    for name, mode in folders:
-        folder = root / COURSE / name
-        folder.mkdir(exist_ok=True)
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-        folder.chmod(mode if name else 0o755)
 
 
 def warn_about_open_homes(names):

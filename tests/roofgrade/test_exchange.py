@@ -5,6 +5,7 @@ import getpass
 import os
 import shutil
 from datetime import UTC, datetime, timedelta
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -16,6 +17,7 @@ from traitlets.config import Application
 from roofcheck.handin import exchange, rerun
 from roofcheck.handin.hand_in import hand_in_file
 from roofcheck.handin.notebook_file import hash_cells
+from roofgrade.intake import exchange as collector
 from roofgrade.intake.submitted_folders import list_folders, read_submission
 from roofgrade.pages import feedback
 
@@ -155,7 +157,7 @@ def put(student, name, source=None):
 
 
 @pytest.mark.slow("nobody hands in a solution or another's work, and late work looks late")
-def test_links_other_accounts_and_bad_dates_are_left_and_late_work_is_late(machine, capfd):
+def test_links_and_other_accounts_are_left_and_late_work_is_late(machine, capfd, monkeypatch):
     course, student = machine
     me, now = getpass.getuser(), datetime.now(UTC)
     put(student, f"{me}+{SET}+{now:%Y-%m-%d %H:%M:%S} UTC+honest")
@@ -170,6 +172,13 @@ def test_links_other_accounts_and_bad_dates_are_left_and_late_work_is_late(machi
     honest = read_submission(folder)
     assert (folder.student, honest.remarks) == (me, ())
     assert honest.submitted == f"{now:%Y-%m-%d %H:%M:%S} UTC"
+
+    # However many folders one account has, few of them are read.
+    for number in range(30):
+        put(student, f"{me}+{SET}+2025-01-01 10:00:00 UTC+{number}")
+    monkeypatch.setattr(collector, "read_files", read := Mock(wraps=collector.read_files))
+    nbgrader(course.root, "collect", SET, "--update")
+    assert 1 <= read.call_count <= collector.MOST_TRIES + 1
 
     shutil.rmtree(course.submitted)
     shutil.rmtree(student.parent / "exchange/roofline/inbound")
