@@ -83,7 +83,8 @@ def set_command(function):
 
 @set_command
 @click.option("--workers", type=click.IntRange(1), help="Parallel workers (default: one per core).")
-@click.option("--dask", default="", metavar="ADDRESS", help="Dask scheduler; see deploy/cluster.")
+@click.option("--dask", default="", metavar="ADDRESS", help="Dask scheduler: this machine or TLS.")
+@click.option("--trust-network", is_flag=True, help="Allow a scheduler that others may reach.")
 @click.option("--again", is_flag=True, help="Grade unchanged submissions again, too.")
 @click.option("--only", multiple=True, metavar="STUDENT", help="Grade one student; repeatable.")
 @click.option("--unsandboxed", is_flag=True, help="No sandbox: code runs with your permissions.")
@@ -220,7 +221,7 @@ def unpack(course, file, name):
     entries = lms_archives.unpack_archive(file, course, name, rosters.load_people(course))
     for entry in entries:
         outcome = "; ".join(filter(None, (escape_text(entry.to), entry.why)))
-        _print_text(f"{entry.entry}: {outcome}")
+        _print_text(f"{entry.entry or '–'}: {outcome}")
     left_out = sum(not entry.to for entry in entries)
     _print_text(sentence("commands.unpacked", taken=len(entries) - left_out, left=left_out))
 

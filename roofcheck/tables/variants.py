@@ -26,6 +26,7 @@ from roofkit._html import start_with_blank_line
 FEWEST, MOST = 8, 20
 # The default of ``me``: the question's original values.
 AS_WRITTEN = "the figures as written"
+ANOTHER_VARIANT = "another variant"  # the slip of answers for another student's figures
 # Answers to variants differ by more than this, which exceeds every question's tolerance.
 APART_RTOL = 0.03
 
@@ -166,7 +167,7 @@ def judge_variant(question_id, own, answer):
     message = sentence("variant.another")
     if verdict.slips or verdict.credit:
         message = sentence("slip.or-also", message=verdict.message, other=message)
-    return replace(verdict, message=message, slips=(*verdict.slips, "another variant"))
+    return replace(verdict, message=message, slips=(*verdict.slips, ANOTHER_VARIANT))
 
 
 def _list_parts(question):

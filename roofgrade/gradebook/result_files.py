@@ -31,7 +31,7 @@ from roofgrade.sandbox.layout import PACKAGES
 RESULTS_FOLDER, LOCK_FILE, UNSAVED_SUFFIX = "results", "lock", ".unsaved"
 # Errors from a network disk that does not support locks.
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
-WAIT_SECONDS = 5  # for the lock of a run that has just ended
+WAIT_SECONDS = 2  # for the lock of a run that has just ended
 SOURCE_SUFFIXES = (".py", ".toml", ".js")
 
 
@@ -79,18 +79,17 @@ def read_results(course: Course, assignment: str) -> Iterator[Result]:
             yield result
 
 
-def delete_moved(course: Course, assignment: str, places: Mapping[str, Iterable[str]]):
+def delete_moved(course: Course, assignment: str, owned: Mapping[str, str]):
     """Delete results of folders that no longer exist, if their students have other folders.
 
-    ``places`` maps each student to their folders. The result of a student without folders stays,
-    unless the result had no owner or its folder now has another owner.
+    ``owned`` maps each folder to its student. The result of a student without folders stays, unless
+    the result had no owner or its folder now has another owner.
     """
-    owned = [(student, folder) for student in places for folder in places[student]]
-    current, folders = {_file_name(*pair) for pair in owned}, {folder for _, folder in owned}
+    current = {_file_name(student, folder) for folder, student in owned.items()}
     for path in (course.grading / assignment / RESULTS_FOLDER).glob("*.json"):
         if path.name not in current and (result := _read_file(path)):
-            keeps_owner = result.student and result.folder not in folders
-            if not keeps_owner or places.get(result.student):
+            keeps_owner = result.student and result.folder not in owned
+            if not keeps_owner or result.student in owned.values():
                 path.unlink()
                 mark_saved(course, result)
 
@@ -127,27 +126,17 @@ def _lock_or_holder(file):
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return ""
         except BlockingIOError:
-            file.seek(0)
-            process, _, host = file.read().strip().partition(" ")
+            if time.monotonic() > deadline:
+                file.seek(0)
+                process, _, host = file.read().strip().partition(" ")
+                elsewhere = host not in ("", socket.gethostname())  # as on a network disk
+                return f"{process} ({host})" if elsewhere else process or "?"
         except OSError as error:
             if error.errno not in NO_LOCKS:
                 raise
             print(sentence("run.no_locks"), file=sys.stderr)
             return ""
-        elsewhere = host not in ("", socket.gethostname())  # as on a network disk
-        if elsewhere or _is_alive(process) or time.monotonic() > deadline:
-            return f"{process} ({host})" if elsewhere else process or "?"
         time.sleep(0.05)
-
-
-def _is_alive(process):
-    try:
-        os.kill(int(process), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def make_key(submitted: Mapping[str, bytes], *texts: str) -> str:

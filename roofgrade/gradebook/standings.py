@@ -46,6 +46,11 @@ class Standing:
     reason: str = ""
 
     @property
+    def name(self) -> str:
+        """The full name, or the part of it that is on the roster."""
+        return " ".join(filter(None, (self.first_name, self.last_name)))
+
+    @property
     def final(self) -> float | None:
         """The final points, or None until everything has been read."""
         return self.provisional if self.state == GRADED else None

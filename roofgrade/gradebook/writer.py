@@ -67,22 +67,6 @@ class GradebookWriter:
         result_files.mark_saved(self._course, result)
         return changed
 
-    def save_unsaved(self) -> list[str]:
-        """Save stored but unsaved results, and return a message for each that cannot be saved.
-
-        The next run adds the other files of their folders.
-        """
-        messages = []
-        for result in result_files.read_unsaved(self._course, self._assignment):
-            try:
-                self.save(result)
-            except (OSError, ValueError) as error:  # for example a damaged result
-                if getattr(error, "errno", None) in safe_files.DISK_FULL_ERRORS:
-                    raise
-                reason = sentence("run.not_saved", error=error)
-                messages.append(f"{escape_text(result.folder)}: {reason}")
-        return messages
-
     def _save_if_changed(self, result, beside):
         safe_files.check_name(result.student)
         with explain_errors(self._book.url):
@@ -182,16 +166,25 @@ class GradebookWriter:
 def save_unsaved(course: Course, assignment: str) -> list[str]:
     """Save the results that an interrupted run or regrading left unsaved.
 
-    Returns a message for each result that could not be saved, or one if a run is under way.
+    Returns a message for each result that could not be saved, or one if a run is under way. The
+    next run adds the other files of their folders.
     """
     if not result_files.read_unsaved(course, assignment):
         return []
+    messages, lock = [], result_files.run_lock(course, assignment)
     try:
-        lock = result_files.run_lock(course, assignment)
         with lock, GradebookWriter(course, assignment) as writer:
-            return writer.save_unsaved()
+            for result in result_files.read_unsaved(course, assignment):
+                try:
+                    writer.save(result)
+                except (OSError, ValueError) as error:  # for example a damaged result
+                    if getattr(error, "errno", None) in safe_files.DISK_FULL_ERRORS:
+                        raise
+                    reason = sentence("run.not_saved", error=error)
+                    messages.append(f"{escape_text(result.folder)}: {reason}")
     except LockHeldError as error:
-        return [sentence("book.saves_itself", error=error)]
+        messages.append(sentence("book.saves_itself", error=error))
+    return messages
 
 
 class _LoadedCells:

@@ -47,7 +47,6 @@ class UnpackedEntry:
     """
 
     entry: str
-    student: str = ""
     to: str = ""
     why: str = ""
 
@@ -83,7 +82,8 @@ def unpack_archive(
     except DAMAGED_ERRORS as error:
         raise ValueError(sentence("archives.no_zip", path=archive, error=error)) from error
     with packed:
-        infos = [info for info in packed.infolist() if not info.is_dir()]
+        # ZipInfo.is_dir raises IndexError for an entry without a name.
+        infos = [info for info in packed.infolist() if not info.filename.endswith("/")]
         _check_for_bombs(archive, infos)
         reports: dict[zipfile.ZipInfo, UnpackedEntry] = {}
         owned: dict[str, list[_OwnedEntry]] = {}
@@ -133,11 +133,10 @@ class _OwnerFinder:
         """Return the number of outer folders that contain all files and belong to no student."""
         levels = zip(*(parts[:-1] for parts in paths), strict=False)
         common = itertools.takewhile(lambda level: len({*level}) == 1, levels)
-        outer = itertools.takewhile(lambda level: not self._is_student_folder(level[0]), common)
-        return len([*outer])
-
-    def _is_student_folder(self, folder):
-        return names.read_sender(folder, folder=True) or self._find_ids(folder)
+        for depth, (folder, *_) in enumerate(levels := [*common]):
+            if names.read_sender(folder, folder=True) or self._find_ids(folder):
+                return depth
+        return len(levels)
 
     def _find_ids(self, name):
         return self._people.find_ids(name) if self._people else set()
@@ -225,6 +224,8 @@ def _split_path(info):
         with contextlib.suppress(UnicodeError):
             name = name.encode("cp437").decode("utf-8")
     parts = [part for part in name.split("/") if part not in ("", ".")]
+    if not name:
+        raise _SkippedError(sentence("archives.no_name"))
     if not parts or name.startswith("/") or ".." in parts or parts[0].endswith(":"):
         raise _SkippedError(sentence("archives.leads_out"))
     if any(map(names.is_junk, parts)):
@@ -319,13 +320,12 @@ def _replace_folder(course, target, files):
 
 
 def _list_versions(earlier):
-    versions = [path for path in earlier.glob("*") if path.name.isdigit()]
-    return sorted(versions, key=lambda path: int(path.name))
+    return [path for path in earlier.glob("*") if path.name.isdigit()]
 
 
 def _store_version(folder, earlier):
-    numbers = [int(path.name) for path in _list_versions(earlier)]
-    version = earlier / str(max(numbers, default=0) + 1)
+    last = max((int(path.name) for path in _list_versions(earlier)), default=0)
+    version = earlier / str(last + 1)
     earlier.mkdir(parents=True, exist_ok=True)
     shutil.move(folder, version)
     return version
@@ -342,4 +342,4 @@ def _has_files(folder, files):
 
 def _report_entry(entry, why, to=""):
     name = escape_text(entry.info.filename)
-    return UnpackedEntry(entry=name, student=entry.student, to=to, why=why)
+    return UnpackedEntry(entry=name, to=to, why=why)

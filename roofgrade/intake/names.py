@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 
 from roofcheck.handin.ids import find_odd_signs
 from roofgrade.common.sentences import escape_text, sentence
@@ -55,14 +54,6 @@ class Sender:
     lms: str
     late: bool = False
 
-    @property
-    def is_user_number(self) -> bool:
-        """Whether the LMS's roster has the same number, as lms_user_id in the gradebook.
-
-        Other numbers only distinguish people within one zip.
-        """
-        return self.lms == CANVAS
-
 
 def read_sender(part: str, folder: bool = False) -> Sender | None:
     """Parse a file's or ``folder``'s name in an LMS's format; return None if no format fits.
@@ -106,29 +97,25 @@ def split_name(name: str) -> list[str]:
 
 
 def find_set(name: str, sets: Sequence[str]) -> str | None:
-    """Return the set named in a file's or folder's name, or at the end of a path.
+    """Return the set named in a file's or folder's name, or None if no set fits or two do.
 
-    Returns None if no set fits or two do. Ignores a copy's number, an author's name and an LMS's
-    additions, but not the set's digits.
+    Ignores a copy's number, an author's name and an LMS's additions, but not the set's digits.
 
     >>> [find_set(name, ["ps1", "ps2"]) for name in ("PS1 (2).ipynb", "Copy of zoe_ps1", "ps12")]
     ['ps1', 'ps1', None]
     """
-    for part in reversed(PurePosixPath(name).parts):
-        if part in sets:
-            return part
-        sender = read_sender(part)
-        words = _split_words(_strip_suffixes(sender.file_name if sender else part))
-        fits = {name: row for name in sets if _has_in_row(words, row := _split_words(name))}
-        # "ps1-extra" also contains "ps1", so the longest name counts.
-        longest = [
-            name
-            for name, row in fits.items()
-            if not any(_has_in_row(more, row) for more in fits.values() if more != row)
-        ]
-        if fits:
-            return longest[0] if len(longest) == 1 else None
-    return None
+    if name in sets:
+        return name
+    sender = read_sender(name)
+    words = _split_words(_strip_suffixes(sender.file_name if sender else name))
+    fits = {each: row for each in sets if _has_in_row(words, row := _split_words(each))}
+    # "ps1-extra" also contains "ps1", so the longest name counts.
+    longest = [
+        each
+        for each, row in fits.items()
+        if not any(_has_in_row(more, row) for more in fits.values() if more != row)
+    ]
+    return longest[0] if len(longest) == 1 else None
 
 
 def find_author(name: str, assignment: str) -> str:

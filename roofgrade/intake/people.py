@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from roofgrade.common.sentences import escape_text, sentence
-from roofgrade.intake.names import Sender, normalise_name, split_name
+from roofgrade.intake.names import CANVAS, Sender, normalise_name, split_name
 
 
 @dataclass(frozen=True)
@@ -96,11 +96,12 @@ class People:
         """
         named = self._find_named(sender.full_name)
         numbered = self._numbers.get(normalise_name(sender.number), set())
-        if sender.is_user_number and numbered:
+        is_user_number = sender.lms == CANVAS
+        if is_user_number and numbered:
             return self._find_numbered(sender, named, numbered, place)
         student = self._require_one(named, sender.full_name or sender.number, place)
         known_number = self._entries[student].lms_user_id
-        if sender.is_user_number and known_number:
+        if is_user_number and known_number:
             other = {"student": self.format_student(student), "known": escape_text(known_number)}
             fields = _sender_fields(sender, place) | other
             raise UnclearOwnerError(sentence("people.other_number", **fields))

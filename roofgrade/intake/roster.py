@@ -25,7 +25,8 @@ COLUMNS = {
     "lms_user_id": ("lms_user_id",),
     "both names": ("student",),
 }
-POINTS_ROW = "points possible"
+# Rows of Canvas's gradebook export that are not students.
+OTHER_ROWS = ("points possible", "student, test")
 
 
 def import_roster(course, path):
@@ -85,7 +86,7 @@ def read_roster(path):
         raise ValueError(sentence("roster.no_ids", path=path, columns=", ".join(COLUMNS["id"])))
     entries, ids = {}, StudentIds()
     for line, row in sheet.rows:
-        if row[0].strip().lower() == POINTS_ROW:
+        if row[0].strip().lower() in OTHER_ROWS:
             continue
         entry = _make_entry({name: row[place].strip() for name, place in places.items()})
         if not entry.id:

@@ -294,8 +294,7 @@ def _choose_counting(folders: list[Folder]) -> Iterator[Folder]:
 def _choose_notebook(notebooks: dict[str, File], folder: Folder):
     """Return the path of the notebook to grade, remarks, and why to check the choice, or ""."""
     exact = f"{folder.assignment}{names.NOTEBOOK}"
-    newest_first = sorted(notebooks, key=lambda path: notebooks[path].changed, reverse=True)
-    order = sorted(newest_first, key=lambda path: path != exact)
+    order = sorted(notebooks, key=lambda path: (path != exact, -notebooks[path].changed))
     if len(order) == 1:
         return order[0], _remark_on_name(order[0], exact), ""
     works = {path: _read_work(notebooks[path].data, folder) for path in order}

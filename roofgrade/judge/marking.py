@@ -12,7 +12,7 @@ from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
 from roofcheck.study.set_progress import format_progress
 from roofcheck.tables.catalogue import asks_as_package
-from roofcheck.tables.variants import ask, list_variants
+from roofcheck.tables.variants import ANOTHER_VARIANT, ask, list_variants
 from roofgrade.common import cell_roles
 from roofgrade.common.errors import ProcessCrashedError, ProcessEndedError, RefusedError
 from roofgrade.common.marking_task import Task
@@ -147,7 +147,7 @@ class _Marking:
                 names = {"question": check.question, "said": other, "student": self._task.student}
                 self.troubles.append(sentence("judge.names_another", **names))
                 self.unjudged.append(name)
-            if "another variant" in verdict.slips:
+            if ANOTHER_VARIANT in verdict.slips:
                 self.remarks.append(sentence("judge.another_variant", question=check.question))
             if verdict.slips == ("slow",):
                 self.troubles.append(sentence("judge.check_slow", question=check.question))

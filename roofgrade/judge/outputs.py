@@ -51,8 +51,8 @@ class OutputCleaner:
                 data, metadata = output.get("data"), _clean_metadata(output.get("metadata"))
                 return make_result(_clean_data(data), count, metadata)
             case "display_data":
-                data, metadata = output.get("data"), _clean_metadata(output.get("metadata"))
-                clean = make_display(_clean_data(data), metadata)
+                fields = {"output_type": "display_data", "data": _clean_data(output.get("data"))}
+                clean = from_dict(fields | {"metadata": _clean_metadata(output.get("metadata"))})
                 if isinstance(display := output.get("display_id"), str):
                     clean.data = self._share_display(display, clean.data)
                 return clean
@@ -82,10 +82,6 @@ def make_stream(text, name="stdout"):
 
 def make_error(name, value, lines):
     return from_dict({"output_type": "error", "ename": name, "evalue": value, "traceback": lines})
-
-
-def make_display(data, metadata):
-    return from_dict({"output_type": "display_data", "data": data, "metadata": metadata})
 
 
 def make_result(data, count, metadata=None):

@@ -1,17 +1,19 @@
 """Finds students who name the same ``me`` in their notebooks, and withholds their points.
 
 If several notebooks claim the same figures, grading cannot tell whose they are. A question with
-individual figures then earns no points until a person decides. A stored result keeps its verdict
-and the names of the others, so the points return when they hand in under their own ids.
+individual figures then earns no points until a person decides. If the figures are those of one
+student on the roster, whose work is otherwise his own, only the others wait for a person. A stored
+result keeps its verdict and the names of the others, so the points return when they hand in under
+their own ids.
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from roofcheck.kinds import Verdict
 from roofcheck.study.check import Grade
-from roofcheck.tables.variants import is_id_missing, normalise_id
+from roofcheck.tables.variants import ANOTHER_VARIANT, is_id_missing, normalise_id
 from roofgrade.common.errors import ProcessEndedError
 from roofgrade.common.results import WAITING, Answer, Result
 from roofgrade.common.sentences import escape_text, sentence
@@ -32,19 +34,34 @@ def find_claims(result: Result) -> set[str]:
     return claims
 
 
-def find_shared_claims(claims: Iterable[tuple[str, set[str]]]) -> dict[str, tuple[str, ...]]:
+def has_own_work(result: Result) -> bool:
+    """Return whether a submission names only its student, and no answer is for other figures."""
+    slips = {slip for answer in _individual_answers(result).values() for slip in answer.slips}
+    own = normalise_id(result.student)
+    return find_claims(result) == {own} and ANOTHER_VARIANT not in slips
+
+
+def find_shared_claims(
+    claims: Iterable[tuple[str, set[str]]], owners: Collection[str] = ()
+) -> dict[str, tuple[str, ...]]:
     """Map each student to the others who claim the same id. ``claims`` has (student, ids) pairs.
+
+    An id that belongs to exactly one of ``owners``, who claim only their own, is not shared.
 
     >>> find_shared_claims([("ada", {"team7"}), ("bob", {"team7"}), ("cem", {"cem"})])
     {'ada': ('bob',), 'bob': ('ada',)}
+    >>> find_shared_claims([("ada", {"bob"}), ("bob", {"bob"})], owners=["bob"])
+    {}
     """
     naming: dict[str, set[str]] = {}
     for student, claimed in claims:
         for claim in claimed:
             naming.setdefault(claim, set()).add(student)
     sharing: dict[str, set[str]] = {}
-    for students in naming.values():
-        for student in students if len(students) > 1 else ():
+    for claim, students in naming.items():
+        owned = [each for each in students.intersection(owners) if normalise_id(each) == claim]
+        is_shared = len(students) > 1 and len(owned) != 1
+        for student in students if is_shared else ():
             sharing.setdefault(student, set()).update(students - {student})
     return {student: tuple(sorted(others)) for student, others in sorted(sharing.items())}
 

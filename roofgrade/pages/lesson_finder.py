@@ -47,12 +47,10 @@ class LessonFinder:
         similar = [checked for checked in self._checked if steps and step in find_steps(checked)]
         if 0 < len(similar) <= FEW_QUESTIONS:
             return self._checked[max(similar, key=lambda other: len(find_steps(other) & steps))]
-        return next(self._find_covering(question), self._questions.get(question, ""))
-
-    def _find_covering(self, question):
-        for cells in (cells for topic in self._topics.values() for cells in topic.values()):
-            if question in cells:
-                yield from (cell for cell in cells if re.match(r"l\d\d-", cell))
+        lists = [cells for topic in self._topics.values() for cells in topic.values()]
+        covering = (cell for cells in lists if question in cells for cell in cells)
+        lectures = (cell for cell in covering if re.match(r"l\d\d-", cell))
+        return next(lectures, self._questions.get(question, ""))
 
 
 def _read_toml(path):

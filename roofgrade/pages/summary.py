@@ -36,6 +36,7 @@ class FolderRow:
     student: str
     folder: str
     state: str
+    name: str = ""
     reason: str = ""
     remarks: tuple[str, ...] = ()
     counts: bool = False
@@ -90,8 +91,8 @@ class Summary:
         if unread:
             lines.append(sentence("summary.waiting", count=unread))
         if self.gone:
-            key = "summary.gone" if len(self.gone) <= 10 else "summary.gone_many"
-            lines.append(sentence(key, students=", ".join(map(escape_text, self.gone[:10]))))
+            shown = [*map(escape_text, self.gone[:10]), *(["…"] if len(self.gone) > 10 else [])]
+            lines.append(sentence("summary.gone", students=", ".join(shown)))
         if self.stopped:
             lines.append(sentence("summary.stopped"))
         return lines
@@ -142,7 +143,9 @@ class Summary:
             unread = sentence("summary.cells", count=len(row.unread))
         # The state has a sign and a word, for readers who cannot see colours.
         state = sentence(f"summary.{row.state}")
-        return row.student or "–", row.folder, state, points or "–", unread
+        fields = {"student": row.student, "name": row.name}
+        student = sentence("people.student", **fields) if row.name else row.student or "–"
+        return student, row.folder, state, points or "–", unread
 
 
 def summarise(
@@ -155,7 +158,9 @@ def summarise(
     remarks: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Summary:
     """Combine rows with each student's standing and the ``remarks`` on feedback pages."""
-    rows = sorted(rows, key=lambda row: (row.student, row.folder))
+    people = {student: standing.name for student, standing in standings.items()}
+    rows = [replace(row, name=people.get(row.student, "")) for row in rows]
+    rows.sort(key=lambda row: (row.student, row.folder))
     submitted = [name for name in standings if standings[name].state != NOT_SUBMITTED]
     standings = {name: standings[name] for name in submitted}
     counted = {row.student for row in rows if row.counts}

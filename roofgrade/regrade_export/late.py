@@ -58,14 +58,10 @@ def apply_penalties(course, assignment, policy):
         for submission in gradebook.assignment_submissions(assignment):
             seconds = submission.total_seconds_late
             is_read = standings[submission.student_id].state == GRADED
-            penalties = [
-                policy.penalty(notebook.score, seconds) if is_read else None
-                for notebook in submission.notebooks
-            ]
-            for notebook, penalty in zip(submission.notebooks, penalties, strict=True):
-                notebook.late_submission_penalty = penalty or None
+            [notebook] = submission.notebooks
+            penalty = policy.penalty(notebook.score, seconds) if is_read else None
+            notebook.late_submission_penalty = penalty or None
             if seconds:
-                total = sum(penalties) if is_read else None
-                late.append(LateSubmission(submission.student_id, seconds, total))
+                late.append(LateSubmission(submission.student_id, seconds, penalty))
         gradebook.db.commit()
     return sorted(late, key=lambda submission: submission.student)

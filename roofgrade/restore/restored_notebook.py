@@ -31,13 +31,12 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)\s]+\)")
 class RestoredNotebook:
     """A notebook that nbgrader can grade, with each grade id of the release exactly once.
 
-    ``lost_answers`` lists answers that were deleted and are not elsewhere. A person must read
-    ``unread_paragraphs``: they are untouched, but the student wrote text elsewhere.
+    A person must read ``unread_paragraphs``: they are untouched, but the student wrote text
+    elsewhere.
     ``edited_checks`` maps grade ids to the source of checks that the student edited.
     """
 
     notebook: NotebookNode
-    lost_answers: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     unread_paragraphs: tuple[str, ...] = ()
     edited_checks: dict[str, str] = field(default_factory=dict)
@@ -88,8 +87,8 @@ def restore_notebook(raw: bytes, release: NotebookNode) -> RestoredNotebook:
     metadata = copy.deepcopy(release.metadata)
     notebook = NotebookNode(cells=built, metadata=metadata, **version)
     return RestoredNotebook(
-        notebook=notebook, lost_answers=tuple(lost), remarks=tuple(remarks),
-        unread_paragraphs=tuple(unread), edited_checks=edited_checks,
+        notebook=notebook, remarks=tuple(remarks), unread_paragraphs=tuple(unread),
+        edited_checks=edited_checks,
     )  # fmt: skip
 
 

@@ -5,9 +5,12 @@ one machine, so student code cannot reach Dask or the scheduler. Start the worke
 worker ADDRESS --no-nanny --nthreads 1``, with the same version of the grader installed.
 """
 
+import contextlib
+import ipaddress
 import itertools
 import threading
 from collections.abc import Iterable, Iterator
+from urllib.parse import urlsplit
 
 from roofgrade.common.errors import MachineryError
 from roofgrade.common.marking_task import Task
@@ -23,14 +26,17 @@ _thread_state = threading.local()
 class Cluster:
     """The workers of the Dask scheduler at ``address``, as a context manager like Workers.
 
-    Raises RuntimeError if the scheduler does not answer or has no worker, if a worker has another
-    version of the grader, or if dask.distributed is not installed.
+    Whoever can connect to a scheduler without TLS can run code as its owner. Unless
+    ``trusts_network``, such a scheduler may only listen on this machine's loopback address. Raises
+    ValueError if it does not, and RuntimeError if the scheduler does not answer or has no worker,
+    if a worker has another version of the grader, or if dask.distributed is not installed.
     """
 
-    def __init__(self, setup: MarkingSetup, address: str):
-        self._setup, self._address = setup, address
+    def __init__(self, setup: MarkingSetup, address: str, trusts_network: bool = False):
+        self._setup, self._address, self._trusts_network = setup, address, trusts_network
 
     def __enter__(self) -> "Cluster":
+        self._check_address(self._address)
         try:
             from distributed import Client
         except ModuleNotFoundError as error:
@@ -40,12 +46,18 @@ class Cluster:
         except (OSError, ValueError) as error:
             fields = {"address": self._address, "error": str(error) or type(error).__name__}
             raise RuntimeError(sentence("cluster.no_scheduler", **fields)) from error
+        # A scheduler that listens on every address is also at this machine's loopback address.
+        self._check_address(self._client.scheduler_info()["address"])
         try:
             self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
             self._client.close()
             raise RuntimeError(sentence("cluster.no_worker", address=self._address)) from error
         return self
+
+    def _check_address(self, address):
+        if not (self._trusts_network or is_protected(address)):
+            raise ValueError(sentence("cluster.open", address=address))
 
     def __exit__(self, *error):
         self._client.close()
@@ -80,6 +92,20 @@ class Cluster:
             raise error
         reason = f"{type(error).__name__}: {error}" if error else future.status
         return make_failed_result(task, sentence("workers.failed", error=reason))
+
+
+def is_protected(address: str) -> bool:
+    """Return whether a scheduler at this address uses TLS or listens only on this machine.
+
+    >>> is_protected("tls://10.0.0.7:8786"), is_protected("tcp://[::1]:8786")
+    (True, True)
+    >>> is_protected("tcp://10.0.0.7:8786"), is_protected("scheduler:8786")
+    (False, False)
+    """
+    url = urlsplit(address if "://" in address else f"tcp://{address}")
+    with contextlib.suppress(ValueError):
+        return url.scheme in ("tls", "wss") or ipaddress.ip_address(url.hostname).is_loopback
+    return url.hostname == "localhost"
 
 
 class OtherGraderError(RuntimeError):

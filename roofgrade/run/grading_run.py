@@ -26,8 +26,8 @@ from roofgrade.gradebook.database import GradebookError, open_gradebook
 from roofgrade.gradebook.standings import query_max_score, query_standings, query_student_ids
 from roofgrade.gradebook.writer import GradebookWriter
 from roofgrade.intake.submitted_folders import Folder, list_folders, read_submission
+from roofgrade.judge import shared_claims
 from roofgrade.judge.marking import mark_submission, read_release
-from roofgrade.judge.shared_claims import find_claims, find_shared_claims, withhold_shared
 from roofgrade.pages.summary import UNGRADED, FolderRow, Summary, summarise
 from roofgrade.run.cluster import Cluster
 from roofgrade.run.workers import MarkingSetup, Workers
@@ -40,6 +40,7 @@ def grade_assignment(
     *,
     workers: int | None = None,
     dask: str = "",
+    trust_network: bool = False,
     unsandboxed: bool = False,
     again: bool = False,
     progress: bool = True,
@@ -51,8 +52,9 @@ def grade_assignment(
     """Grade a set, write the summary's page to ``autograded/`` and return the summary.
 
     The work is done by ``workers`` processes, by default one per core, or by the workers of the
-    Dask scheduler at the address ``dask``. ``again`` also marks unchanged submissions, and ``only``
-    limits the run to these students. After Ctrl-C, the Summary covers the finished part.
+    Dask scheduler at the address ``dask``; see Cluster for ``trust_network``. ``again`` also marks
+    unchanged submissions, and ``only`` limits the run to these students. After Ctrl-C, the Summary
+    covers the finished part.
 
     Raises ValueError if the set has no release or the gradebook rejects it, RuntimeError if another
     run is grading it or the gradebook is locked or lost, and MachineryError if the sandbox cannot
@@ -63,7 +65,8 @@ def grade_assignment(
     kind = MarkingSetup(*bench, unsandboxed, course.private_paths())
     with contextlib.ExitStack() as stack:
         stack.enter_context(result_files.run_lock(course, assignment))
-        pool = stack.enter_context(Cluster(kind, dask) if dask else Workers(kind, count))
+        pool = Cluster(kind, dask, trust_network) if dask else Workers(kind, count)
+        stack.enter_context(pool)
         writer = stack.enter_context(GradebookWriter(course, assignment))
         read_release(writer.release_json)  # An error here would fail every submission.
         folders = list_folders(course, assignment, writer.query(query_student_ids))
@@ -87,7 +90,8 @@ def grade_assignment(
         run.withhold_shared(folders)
         rest = [folder for folder in folders if folder.name not in run.rows]
         if not rest:
-            _delete_moved_results(course, assignment, folders)
+            owned = {folder.name: folder.student for folder in folders}
+            result_files.delete_moved(course, assignment, owned)
         rows = [*run.rows.values(), *(_make_kept_row(course, folder) for folder in rest)]
         standings = writer.query(query_standings, assignment)
         worth = writer.query(query_max_score, assignment)
@@ -130,6 +134,7 @@ class _GradingRun:
         self._cell_seconds, self._notebook_seconds = seconds
         self._retried = set()
         self._claims: dict[str, tuple[str, set[str], tuple[str, ...]]] = {}
+        self._owners: set[str] = set()
         self.rows: dict[str, FolderRow] = {}
 
     def grade_folders(self, chosen, pool):
@@ -143,7 +148,10 @@ class _GradingRun:
         for folder in folders:
             if folder.name not in self._claims and (earlier := _find_kept(self._course, folder)):
                 self._note_claims(earlier)
-        sharing = find_shared_claims(claims[:2] for claims in self._claims.values())
+        standings = self._writer.query(query_standings, self._assignment)
+        on_roster = {name for name, standing in standings.items() if standing.name}
+        claims = [claims[:2] for claims in self._claims.values()]
+        sharing = shared_claims.find_shared_claims(claims, self._owners & on_roster)
         for name, (student, claimed, before) in self._claims.items():
             others = sharing.get(student, ()) if claimed else ()
             if others == before:
@@ -153,10 +161,12 @@ class _GradingRun:
                 result = replace(result, alike=others)
                 result_files.write_result(self._course, result)
                 self._writer.save(result)
-                self.rows[name] = FolderRow.from_result(withhold_shared(result))
+                self.rows[name] = FolderRow.from_result(shared_claims.withhold_shared(result))
 
     def _note_claims(self, result):
-        self._claims[result.folder] = result.student, find_claims(result), result.alike
+        claimed = shared_claims.find_claims(result)
+        self._claims[result.folder] = result.student, claimed, result.alike
+        self._owners |= {result.student} if shared_claims.has_own_work(result) else set()
 
     def _make_tasks(self, chosen):
         """Yield the tasks to mark, and finish all other folders in the process."""
@@ -216,7 +226,7 @@ class _GradingRun:
                 result_files.write_result(self._course, result)
             self._writer.save(result, beside)
             self._note_claims(result)
-            row = FolderRow.from_result(withhold_shared(result))
+            row = FolderRow.from_result(shared_claims.withhold_shared(result))
         except GradebookError:
             raise
         except Exception as error:  # One submission must not stop the others.
@@ -248,7 +258,7 @@ def _make_kept_row(course, folder: Folder):
             reason=folder.why, remarks=folder.remarks,
         )  # fmt: skip
     since = [sentence("run.since")] if _is_newer(folder, result) else []
-    return FolderRow.from_result(withhold_shared(result), *since)
+    return FolderRow.from_result(shared_claims.withhold_shared(result), *since)
 
 
 def _all_files(submission):
@@ -265,10 +275,3 @@ def _is_newer(folder, result):
         return result_files.read_files_hash(result.key) != files_hash
     # Without a key, it was refused before marking, or the grader failed, as the reason says.
     return result.state == REFUSED
-
-
-def _delete_moved_results(course, assignment, folders):
-    places = {}
-    for folder in folders:
-        places.setdefault(folder.student, []).append(folder.name)
-    result_files.delete_moved(course, assignment, places)

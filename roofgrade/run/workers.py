@@ -209,7 +209,10 @@ class _WorkerProcess:
         with theirs:  # Only the worker keeps this end, so it closes when the worker ends.
             arguments = (theirs, self._setup, os.getpid())
             self._process = spawn.Process(target=_serve_tasks, args=arguments)
+            # The worker inherits this, so Ctrl-C cannot reach it before it ignores the signal.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             self._process.start()
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     def _send(self, task):
         with contextlib.suppress(OSError):  # The next receive notices a dead worker.
@@ -238,6 +241,7 @@ class _WorkerProcess:
 def _serve_tasks(connection, setup, coordinator):
     """Start the sandbox, then mark tasks until the connection's other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Only the coordinator handles Ctrl-C.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # The sandbox interrupts with it.
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() != coordinator:

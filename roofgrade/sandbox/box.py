@@ -15,7 +15,7 @@ from roofgrade.sandbox.unsandboxed import Unsandboxed
 
 # Seconds to wait. Even on a busy machine, no normal start or fork takes that long.
 WARM_SECONDS, FORK_SECONDS = 60.0, 60.0
-LOG_BYTES = 20_000  # how much of the warm Python's log is read
+LOG_BYTES = 20_000  # how much of the warm Python's log is used
 
 
 class Box:
@@ -72,7 +72,8 @@ class Box:
         except (OSError, EOFError) as error:
             self._process.kill()
             self._process.wait()
-            log = self._read_log()
+            self._log.seek(0)
+            log = self._log.read()[-LOG_BYTES:].decode("utf-8", "replace")
             self.stop()
             raise host.explain_failure(log) from error
         ours.settimeout(FORK_SECONDS)
@@ -82,19 +83,14 @@ class Box:
         ours, theirs = socket.socketpair()
         with theirs:
             self._control.send({"home": self._walls.make_home()}, [theirs.fileno()])
-        try:
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(ours)
             process = self._walls.receive_child(self._control)
-        except BaseException:
-            ours.close()
-            raise
-        child = Child(ours, process, seconds, self._is_alive)
-        try:
+            child = stack.enter_context(Child(ours, process, seconds, self._is_alive))
             child.wait_for("sealed")
             self._walls.check_child(process)
             child.send_files(files, self._walls.make_meter(process))
-        except BaseException:
-            child.close()
-            raise
+            stack.pop_all()  # From here on, the caller closes it.
         return child
 
     def _is_alive(self):
@@ -102,8 +98,3 @@ class Box:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(0.01)
         return self._process.returncode is None
-
-    def _read_log(self):
-        size = self._log.seek(0, 2)
-        self._log.seek(max(0, size - LOG_BYTES))
-        return self._log.read().decode("utf-8", "replace")

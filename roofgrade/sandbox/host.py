@@ -42,17 +42,12 @@ def explain_failure(log: str) -> MachineryError:
     key = "sandbox.not_started" if lines else "sandbox.not_started_mute"
     sentences = [sentence(key, reason=" ".join(lines[-3:]))]
     if any(refusal in log for refusal in REFUSALS):
-        sentences += explain_namespaces()
+        keys = [key for key, setting, value in BLOCKS if _read_setting(setting) == value]
+        sentences += map(sentence, keys or ["sandbox.container"])
+        sentences.append(sentence("sandbox.otherwise", elsewhere=sentence("sandbox.elsewhere")))
     elif "Permission denied" in log:
         sentences.append(sentence("sandbox.permission"))
     return MachineryError("\n".join(sentences))
-
-
-def explain_namespaces() -> list[str]:
-    """Explain why an ordinary user may be unable to create namespaces here, and what to do."""
-    keys = [key for key, setting, value in BLOCKS if _read_setting(setting) == value]
-    hints = map(sentence, keys or ["sandbox.container"])
-    return [*hints, sentence("sandbox.otherwise", elsewhere=sentence("sandbox.elsewhere"))]
 
 
 def _read_setting(name):

@@ -59,9 +59,8 @@ def make_environment(home: str, cache: str, binaries: str) -> dict[str, str]:
     }
 
 
-def check_files(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Return ``files``. Raises MachineryError if a path leads out of the notebook's folder."""
+def check_files(files: dict[str, bytes]):
+    """Raise MachineryError if a path leads out of the notebook's folder."""
     for name in files:
         if Path(name).is_absolute() or ".." in Path(name).parts:
             raise MachineryError(f"{name!r} is outside the submission's folder")
-    return files

@@ -68,8 +68,7 @@ def test_a_set_that_nobody_released_is_refused(course):
     ],
 )
 def test_without_a_roster_the_names_in_the_zip_make_the_ids(course, entry, student):
-    [told] = unpacked(course, {entry: WORK}).values()
-    assert told.student == student
+    unpacked(course, {entry: WORK})
     assert {name.split("/")[0] for name in there(course)} == {student}
 
 
@@ -176,6 +175,16 @@ def test_what_is_no_zip_is_said_to_be_none(course):
     for each in (path, course.root / "none.zip"):
         with pytest.raises(ValueError, match="cannot be read as a zip"):
             unpack_archive(each, course, "ps1")
+
+
+def test_an_entry_without_a_name_is_reported_and_the_others_are_taken(course):
+    path = course.root / "class.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        made.writestr("ada/ps1.ipynb", WORK)
+        made.writestr("x", b"")
+        made.filelist[-1].filename = ""
+    taken, left = unpack_archive(path, course, "ps1")
+    assert (taken.to, left.to, left.why) == ("ada/ps1/ps1.ipynb", "", "it has no name")
 
 
 def test_unpacking_again_changes_nothing(course):

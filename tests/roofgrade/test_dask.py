@@ -7,10 +7,11 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import psutil
 import pytest
-from homework import ROOT, hand_in, make_course
+from homework import ROOT, ask, hand_in, make_course
 from marks import BrokenBox
 
 from roofgrade.common.errors import MachineryError
@@ -115,6 +116,18 @@ def test_without_a_sandbox_nothing_is_graded(dask, course):
 def test_a_worker_with_another_grader_is_told(dask, course, monkeypatch):
     monkeypatch.setattr(cluster, "hash_grader", lambda: "another")
     with pytest.raises(RuntimeError, match="a different version of the grader"):
+        grading_run.grade_assignment(course, SET, dask=dask[0], progress=False)
+
+
+def test_an_open_scheduler_is_refused_unless_one_says_so(course):
+    said = ask(course.root, SET, "--dask", "tcp://192.0.2.7:8786", code=1).output
+    assert "add --trust-network" in said
+
+
+@WEEKLY
+def test_where_the_scheduler_listens_counts_too(dask, course, monkeypatch):
+    monkeypatch.setattr(cluster, "is_protected", Mock(side_effect=[True, False]))
+    with pytest.raises(ValueError, match="without TLS"):
         grading_run.grade_assignment(course, SET, dask=dask[0], progress=False)
 
 

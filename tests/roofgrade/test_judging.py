@@ -245,6 +245,14 @@ def test_the_value_that_was_judged_is_text_of_one_line(name, answer, shown):
     assert judging.format_value(load_questions()[name], reply_to(name, answer)) == shown
 
 
+def test_a_forged_object_without_a_text_is_a_wrong_answer():
+    rows = [{"t": "array", "v": [{"t": "num", "v": 1.0}] * number} for number in (1, 2)]
+    fields = {"math": {"t": "array", "v": rows}, "comms": rows[0]["v"][0]}
+    reply = {"value": {"t": "Estimate", "v": fields | {"other_times": {"t": "none"}}}}
+    assert judging.judge_reply(asked("ps1.ridge"), reply, "seed", "ada").credit == 0
+    assert judging.format_value(load_questions()["ps1.ridge"], reply) == ""
+
+
 def test_a_reply_that_makes_no_sense_has_no_value_to_show():
     for reply in (None, {}, {"value": {"t": "int", "v": "x"}}):
         assert judging.format_value(load_questions()["ps2.matmul-bytes"], reply) == ""

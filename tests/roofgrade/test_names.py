@@ -27,7 +27,6 @@ SETS = ("ps1", "ps2", "ps12")
         ("Ada Lovelace_12345_assignsubmission_file_/ps1.ipynb", "ps1"),
         ("lovelaceada_LATE_123_456_ps1-1.ipynb", "ps1"),
         ("123_456_ps1.ipynb", "ps1"),
-        ("ps2/ps1.ipynb", "ps1"),
         ("ps1/work.ipynb", "ps1"),
         ("ps12 (1).ipynb", "ps12"),
         ("", None),

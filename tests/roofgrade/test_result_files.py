@@ -130,7 +130,7 @@ def test_two_cannot_grade_a_set_at_the_same_time(course):
 def test_results_of_folders_that_moved_go_and_those_who_left_stay(course):
     for each in (result(), result("ada", "ada/PS1"), result("bea", "bea/ps1")):
         result_files.write_result(course, each)
-    result_files.delete_moved(course, "ps1", {"ada": ["ada/PS1"]})
+    result_files.delete_moved(course, "ps1", {"ada/PS1": "ada"})
     assert {each.folder for each in result_files.read_results(course, "ps1")} == {
         "ada/PS1",
         "bea/ps1",

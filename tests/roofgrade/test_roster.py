@@ -36,7 +36,8 @@ def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
         RosterEntry("amuster", "Ann", "Muster, Jr.", "ann@example.edu"),
         RosterEntry("bstrom", "Bo", "Ström", "bo@example.edu"),
     ]
-    assert read(tmp_path, CANVAS) == [
+    test_student = '"Student, Test",999,,f00d,A,\n'
+    assert read(tmp_path, CANVAS + test_student) == [
         RosterEntry("amuster", "Ann", "Muster, Jr.", lms_user_id="901")
     ]
     assert read(tmp_path, OWN) == [

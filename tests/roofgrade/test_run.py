@@ -3,14 +3,17 @@
 import fcntl
 import multiprocessing
 import os
+import runpy
 import shutil
+import signal
 import stat
+import sys
 
 import nbformat
 import pytest
 import standin
 from homework import ROOT
-from marks import BrokenBox, mark
+from marks import BrokenBox, NoBox, mark
 from nbgrader.api import Gradebook
 from standin import SET, grade_with, hand_in, new_course
 
@@ -23,6 +26,7 @@ from roofgrade.gradebook.standings import read_standings
 from roofgrade.judge.marking import read_release
 from roofgrade.pages import feedback
 from roofgrade.pages.summary import UNGRADED
+from roofgrade.run import workers
 from roofgrade.run.grading_run import grade_assignment, summarise_without_grading
 from tools.notebooks.myst_cells import read_problem_set
 from tools.notebooks.problem_sets import fill_in_set
@@ -297,3 +301,21 @@ def test_an_exam_is_graded_only_on_what_its_notebook_asks(course, tmp_path, monk
     read_release.cache_clear()
     with pytest.raises(ValueError, match="with other figures than the notebook"):
         grade_with(course)
+
+
+def test_ctrl_c_does_not_reach_a_worker_that_is_starting():
+    worker = workers._WorkerProcess(workers.MarkingSetup(mark, NoBox, False))
+    os.kill(worker._process.pid, signal.SIGINT)
+    assert worker.receive() is None
+    worker.kill()
+    assert worker.is_ready
+
+
+def test_ctrl_c_during_imports_prints_no_traceback(monkeypatch):
+    class Interrupted:
+        def __getattr__(self, name):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "roofgrade.commands", Interrupted())
+    with pytest.raises(SystemExit, match="Aborted!"):
+        runpy.run_module("roofgrade", run_name="__main__")

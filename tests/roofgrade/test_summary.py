@@ -1,6 +1,7 @@
 """The table of what became of each: counts that add up, and names that can do no harm."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -40,7 +41,7 @@ def summary():
         "ada": standing(12.5, ("ps1-paragraph",)),
         "bea": standing(26.0, ()),
         "cem": standing(3.0, ()),
-        "dia": standing(1.0, ("a", "b", "c")),
+        "dia": replace(standing(1.0, ("a", "b", "c")), first_name="Dia", last_name="Cho"),
         "zoe": standing(9.0, ()),
     }
     return summarise(
@@ -50,16 +51,16 @@ def summary():
 
 def test_the_terminal_names_those_that_someone_should_look_at(summary):
     assert summary.text() == (
-        "student  folder   state             points  not yet marked\n"
-        "bea      bea/ps1  ✓ graded        26 of 26\n"
+        "student        folder   state             points  not yet marked\n"
+        "bea            bea/ps1  ✓ graded        26 of 26\n"
         "    the notebook is called 'PS1.ipynb'\n"
         "    the feedback page is out of date\n"
-        "cem      cem/ps1  ✗ refused              –\n"
+        "cem            cem/ps1  ✗ refused              –\n"
         "    the notebook is not valid JSON\n"
         "    the gradebook has the points of an earlier submission\n"
-        "dia      dia/ps1  ! needs review   1 of 26  3 cells\n"
+        "dia (Dia Cho)  dia/ps1  ! needs review   1 of 26  3 cells\n"
         "    a cell was stopped after 30 s\n"
-        "eli      eli/ps1  … ungraded             –\n"
+        "eli            eli/ps1  … ungraded             –\n"
         "\n"
         "5 folders for ps1: 2 graded, 1 refused, 1 need review, 1 ungraded.\n"
         "Submissions with unmarked cells: 2.\n"
