@@ -10,16 +10,10 @@ import pytest
 
 from tools.notebooks import inline_values as inline
 from tools.notebooks.myst_cells import read_lecture
-from tools.notebooks.sections import (
-    DEEPER,
-    estimate_minutes,
-    list_questions,
-    read_heading,
-    split_core,
-)
+from tools.notebooks.sections import estimate_minutes, list_questions, read_heading, split_core
 
 ROOT = Path(__file__).parents[2]
-TEXTS = [path for path in sorted(ROOT.glob("course/text/*.md")) if DEEPER in path.read_text()]
+TEXTS = sorted(ROOT.glob("course/text/*.md"))
 WORDS, MINUTES, QUESTIONS, PARAGRAPH_WORDS = 1800, 45, 8, 60
 PARAGRAPHS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\|))")
 
@@ -66,13 +60,9 @@ def test_a_deeper_section_asks_a_question_and_needs_no_other_section(text):
 
 def list_names(cells):
     """The names that cells bind, and those that their code and their prose need."""
-    bound, free = set(), set()
-    for cell in cells:
-        if cell.cell_type == "code":
-            bound |= inline._find_bound_names(cell.source)
-            codes = [cell.source]
-        else:
-            codes = [f"f'''{{ {m[2].strip()}}}'''" for m in inline.EVAL_ROLE.finditer(cell.source)]
-        for code in codes:
-            free |= inline._find_free_names(symtable(code, "", "exec"))
-    return bound, free
+    codes = [cell.source for cell in cells if cell.cell_type == "code"]
+    bound = set().union(*map(inline._find_bound_names, codes))
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    codes += [f"f'''{{ {m[2].strip()}}}'''" for m in inline.EVAL_ROLE.finditer(prose)]
+    tables = (symtable(code, "", "exec") for code in codes)
+    return bound, set().union(*map(inline._find_free_names, tables))

@@ -102,7 +102,8 @@ def test_the_page_says_where_one_is(folder):
     assert (begin["notes"], begin["ask_class"]) == ([], True)
     assert begin["go_on"]["path"] == L01.file
     assert "lecture 1" in begin["go_on"]["said"]
-    assert begin["lectures"][0]["standing"] == f"{len(L01.asks)} questions."
+    more = f"Deeper: 0 of {len(L01.deeper_asks)} questions answered."
+    assert begin["lectures"][0]["standing"] == f"{len(L01.asks)} questions. {more}"
     assert [each["id"] for each in begin["lectures"]] == [each.id for each in COURSE.lectures]
     renamed = (folder / COURSE.sets[1].file).rename(folder / "exercises/en/ps2/mine.ipynb")
     begin = home.page_data()
@@ -112,7 +113,10 @@ def test_the_page_says_where_one_is(folder):
     after = home.page_data(ask_class=True)
     assert "in this folder" in after["sets"][2]["said"][0]
     assert after["go_on"]["cell"]
-    assert after["lectures"][0]["standing"] == "2 of 8 answered, 1 right, 1 wrong."
+    assert (
+        after["lectures"][0]["standing"]
+        == f"2 of {len(L01.asks)} answered, 1 right, 1 wrong. {more}"
+    )
     assert after["review"]["count"] == 1
     assert not after["ask_class"]
     assert json.loads(json.dumps(after)) == after
