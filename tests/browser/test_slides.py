@@ -132,7 +132,6 @@ def test_every_slide_is_fit_to_show(whole):
             faults += [f"{place}: beyond the slide: {what}" for what in seen["outside"][:1]]
             if not seen["heading"].strip():
                 faults.append(f"{place}: no heading")
-            # The list of deeper sections is as long as it is.
             if seen["words"] > MOST_WORDS and not seen["id"].endswith("-deeper"):
                 faults.append(f"{place}: {seen['words']} words")
             if re.search(r"\w+\(\w+=|array\(|\(-?[\d.]+(e[+-]\d+)?, ", seen["text"]):

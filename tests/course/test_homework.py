@@ -10,7 +10,6 @@ import pytest
 from roofcheck.course import Course
 from tools import lab
 from tools.notebooks.sections import anchor, read_heading, split_core
-from tools.site import build as site_build
 from tools.site.links import map_files_to_pages, relink_to_site
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -71,9 +70,6 @@ def test_the_site_turns_links_to_notebooks_into_links_to_its_pages():
     # Its start page quotes the first lines of each problem set.
     back = f"[1]({os.path.relpath(lecture, problems.parent)})"
     assert relink_to_site(back, problems) == f"[1](lectures/{lecture.name})"
-    told = site_build.read_title_and_summary(problems)["text"]
-    assert f"(lectures/{lecture.name})" in told
-    assert "../" not in told
 
 
 @pytest.mark.parametrize("path", [*LECTURES, *SETS], ids=lambda path: path.stem)

@@ -1,7 +1,6 @@
 """What tools say to students and audiences comes from a table that can be replaced."""
 
 import json
-import re
 
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
@@ -9,7 +8,6 @@ from nbformat.v4 import new_code_cell, new_notebook, new_output
 from tools import lab
 from tools import sentences as wording
 from tools.site import downloads, folding
-from tools.slides import decks
 
 
 @pytest.fixture(autouse=True)
@@ -26,10 +24,6 @@ def test_the_menu_of_the_course(tmp_path):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("<title>One</title>")
     assert [page["text"] for page in lab.list_built_pages(tmp_path)] == ["«Pages»", "«Slides: One»"]
-
-
-def test_the_answer_on_a_slide():
-    assert re.fullmatch(r"«\*\*.*»", decks._write_answer("l02.ridge"))
 
 
 def test_what_a_page_says_for_a_notebook():
