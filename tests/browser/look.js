@@ -42,7 +42,7 @@
       return copy.textContent;
     });
   found.words = prose.join(" ").split(/\s+/).filter((word) => /\w/.test(word)).length;
-  found.heading = slide.querySelector("h1, h2, h3")?.textContent ?? "";
+  found.heading = slide.querySelector("h1, h2, h3, h4")?.textContent ?? "";
   found.text = [...slide.querySelectorAll(".jp-RenderedText")].map((part) => part.textContent).join();
   return found;
 }

@@ -15,6 +15,7 @@ from tools.notebooks.sections import estimate_minutes, list_questions, read_head
 ROOT = Path(__file__).parents[2]
 TEXTS = sorted(ROOT.glob("course/text/*.md"))
 WORDS, MINUTES, QUESTIONS, PARAGRAPH_WORDS = 1800, 45, 8, 60
+TAGS = re.compile(r"<[^>]+>")
 PARAGRAPHS = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. |\|))")
 
 
@@ -29,22 +30,14 @@ def core(text):
     return split_core(notebook.cells)[0]
 
 
-def count_words(source):
-    return len(re.sub(r"<[^>]+>", " ", source).split())
-
-
-def test_a_core_takes_a_lesson(core):
-    words = sum(count_words(cell.source) for cell in core if cell.cell_type == "markdown")
+def test_a_core_takes_a_lesson_and_its_paragraphs_are_short(core):
+    prose = [TAGS.sub(" ", cell.source) for cell in core if cell.cell_type == "markdown"]
     questions = [*list_questions(core, "predict"), *list_questions(core, "check")]
-    assert words <= WORDS
+    assert sum(len(text.split()) for text in prose) <= WORDS
     assert estimate_minutes(core) <= MINUTES
     assert len(questions) <= QUESTIONS, questions
-
-
-def test_a_paragraph_of_a_core_is_short(core):
-    for cell in core:
-        for paragraph in PARAGRAPHS.split(cell.source) if cell.cell_type == "markdown" else ():
-            assert count_words(paragraph) <= PARAGRAPH_WORDS, f"{cell.id}: {paragraph}"
+    paragraphs = [paragraph for text in prose for paragraph in PARAGRAPHS.split(text)]
+    assert not [each for each in paragraphs if len(each.split()) > PARAGRAPH_WORDS]
 
 
 def test_a_deeper_section_asks_a_question_and_needs_no_other_section(text):
