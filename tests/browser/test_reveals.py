@@ -4,6 +4,8 @@ import nbformat
 import pytest
 from driver import EACH, LECTURES, open_notebook, run_cell, screenshot
 
+from tools.sentences import sentence
+
 SET_SOURCE = """async ([index, source]) => {
   const panel = window.jupyterapp.shell.currentWidget;
   await panel.context.ready;
@@ -27,9 +29,10 @@ def test_a_folded_reveal_shows_nothing_of_its_answer(lab, url, lecture):
     for index in reveals:
         lab.evaluate(SHOW, index)
         cell = lab.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
-        placeholder = cell.locator(".jp-OutputPlaceholder")
+        # JupyterLab shows the first line of hidden code.
+        placeholder = cell.locator(".jp-InputPlaceholder")
         placeholder.wait_for()
-        assert not placeholder.inner_text().strip()
+        assert placeholder.inner_text().strip() == f"# {sentence('reveal.first_line')}"
         assert not cell.locator(".jp-OutputArea-output").is_visible()
     screenshot(lab, f"reveal-folded-{lecture.stem}")
 

@@ -23,8 +23,7 @@ from tools.notebooks.sections import estimate_minutes, list_questions, read_head
 
 ROOT = Path(__file__).resolve().parents[2]
 INDEX = "course/en/index.json"
-# The length of a lecture's core is rounded to MINUTES_STEP minutes.
-MINUTES_STEP = 5
+MINUTES_STEP = 5  # to which a core's length is rounded
 LECTURES_PAGE = ("lecture", "its question", "opens")
 SETS_PAGE = ("set", "after lectures", "about", "questions", "points", "time")
 TABLE_MARKS = re.compile(r"(?<=<!-- made by make build -->\n).*?(?=<!-- end -->)", re.DOTALL)

@@ -15,6 +15,7 @@ from jupytext.myst import MystMetadataParsingError, myst_to_notebook
 from nbformat import NotebookNode
 
 from roofcheck.cells import QuestionCall, question_call, question_calls
+from tools.sentences import sentence
 
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
 KEPT_OPTIONS = {"tags", "jupyter", "lectures"}
@@ -65,6 +66,9 @@ def read_lecture(name: str, source: str, points: Callable[[str], float]) -> Text
             cell.metadata.slideshow = {"slide_type": slide_type}
         if "reveal" in cell.metadata.get("tags", []):
             cell.metadata.jupyter = {"source_hidden": True, "outputs_hidden": True}
+            # JupyterLab shows the first line of hidden code.
+            cell.source = f"# {sentence('reveal.first_line')}\n{cell.source}"
+            text.lines[cell.id] -= 1
     return text
 
 
