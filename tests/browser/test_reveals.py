@@ -3,6 +3,7 @@
 import nbformat
 import pytest
 from driver import EACH, LECTURES, open_notebook, run_cell, screenshot
+from playwright.sync_api import expect
 
 from tools.sentences import sentence
 
@@ -31,8 +32,7 @@ def test_a_folded_reveal_shows_nothing_of_its_answer(lab, url, lecture):
         cell = lab.locator(f'.jp-Cell[data-windowed-list-index="{index}"]')
         # JupyterLab shows the first line of hidden code.
         placeholder = cell.locator(".jp-InputPlaceholder")
-        placeholder.wait_for()
-        assert placeholder.inner_text().strip() == f"# {sentence('reveal.first_line')}"
+        expect(placeholder).to_have_text(f"# {sentence('reveal.first_line')}")
         assert not cell.locator(".jp-OutputArea-output").is_visible()
     screenshot(lab, f"reveal-folded-{lecture.stem}")
 
