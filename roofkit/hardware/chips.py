@@ -192,7 +192,7 @@ class ChipTable(tuple):
         cells = [
             ("–", "")
             if value is None
-            else (f"{value / unit:.4g}{'' if value.confirmed else ' (?)'}", _figure_remark(value))
+            else (_format_scaled(value, unit), _figure_remark(value))
             for value, unit in self._figures(chip)
         ]
         ridge = _ridge(chip)
@@ -204,6 +204,13 @@ class ChipTable(tuple):
 
     def _repr_html_(self):
         return format_html_table(self._HEAD, self._UNITS, map(self.format_row, self))
+
+
+def _format_scaled(value, unit):
+    """Return four digits without an exponent, marked if the value is unconfirmed."""
+    scaled = value / unit
+    text = f"{scaled:.0f}" if scaled >= 1000 else f"{scaled:.4g}"
+    return text if value.confirmed else f"{text} (?)"
 
 
 def _figure_remark(value):
