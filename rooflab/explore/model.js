@@ -4,7 +4,8 @@ const ROOFS = {
 };
 const NARROW = 520, LARGEST = 36; // pixels: of the page, and of a point that takes all the time
 const INTENSITIES = [0.3, 5e4]; // points beyond are drawn at the edge
-const PHASES = ["prefill", "decode"], LENGTHS = ["batch", "prompt", "answer"];
+const PHASES = ["prefill", "decode"], SLIDERS = ["batch", "prompt", "answer", "reached"];
+const SHARES = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const BOUND = { compute: "math", memory: "memory" };
 const PARTS = ["weights", "cache", "activations"];
 
@@ -34,7 +35,11 @@ function readModel(model) {
   };
   const verdict = { true: "fits", false: "lacks", null: "unknown_capacity" }[memory.fits];
   const beyond = state.prompt + state.answer > (served.model.context ?? Infinity);
-  const notes = [state.n > 1 && text.over_links, beyond && fill(text.beyond, known), text.greyed];
+  const someGrey = Object.entries(data.choices).some(([name, values]) =>
+    values.some((value) => !available(data, state, name, value)));
+  const notes = [
+    state.n > 1 && text.over_links, beyond && fill(text.beyond, known), someGrey && text.greyed,
+  ];
   const words = {
     first: second(found.first), each: second(found.each),
     speed: grouped(Number(found.speed.toPrecision(3))), held: fill(text[verdict], known),
@@ -45,11 +50,11 @@ function readModel(model) {
 }
 
 // Merges layers that overlap into one point, named after the largest, with the sum of their shares.
-function pointsOf(layers, x, y, bandwidth) {
+function pointsOf(layers, x, y, { bandwidth, reached }) {
   const points = [];
   for (const layer of layers.filter(({ intensity }) => intensity)) {
     const { intensity, bound, peak, share, name } = layer;
-    const at = { x: x(intensity), y: y(Math.min(peak, intensity * bandwidth)), bound };
+    const at = { x: x(intensity), y: y(reached * Math.min(peak, intensity * bandwidth)), bound };
     const same = points.find((point) =>
       point.bound === bound && Math.abs(point.x - at.x) < 7 && Math.abs(point.y - at.y) < 7);
     const point = same ?? { ...at, share: 0, names: [] };
@@ -103,7 +108,8 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
   const more = add(svg, "text", { x: left + 10, y: top + 34, class: "quiet" });
   const within = (scale, [low, high]) => (value) => scale(Math.min(Math.max(value, low), high));
 
-  return ({ served: { peaks, dtypes }, layers, words, state }) => {
+  return ({ served, layers, words, state }) => {
+    const { peaks, dtypes } = served;
     redraw({ peak_flops: peaks.linear, bandwidth }, {});
     // The peaks of other dtypes that some layers use.
     const used = new Map([["linear", peaks.linear]].concat(
@@ -132,7 +138,7 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
     }
     const ridge = significant(peaks.linear / bandwidth, 4);
     write(fill(text.ridge_at, { ridge }), x(peaks.linear / bandwidth) - 4, bottom - 30);
-    const found = pointsOf(layers, within(x, limits.x), within(y, limits.y), bandwidth);
+    const found = pointsOf(layers, within(x, limits.x), within(y, limits.y), served);
     points.replaceChildren();
     for (const { bound, x: cx, y: cy, r } of found) {
       add(points, "circle", { class: `layer ${BOUND[bound]}`, cx, cy, r });
@@ -157,7 +163,7 @@ function addControls(controls, below, data, text, change) {
     part.dataset.lmSuppressShortcuts = "true";
   }
   const labelled = (name) => {
-    const label = make(controls, "label", { class: LENGTHS.includes(name) ? "length" : "choice" });
+    const label = make(controls, "label", { class: SLIDERS.includes(name) ? "length" : "choice" });
     make(label, "span", {}, text[`choose_${name}`]);
     return label;
   };
@@ -173,16 +179,18 @@ function addControls(controls, below, data, text, change) {
       for (const [value, option] of options) option.disabled = !available(data, state, name, value);
     };
   });
-  const sliders = LENGTHS.map((name) => {
-    const stops = data.stops[name], label = labelled(name);
+  const sliders = SLIDERS.map((name) => {
+    const stops = data.stops[name] ?? SHARES, label = labelled(name);
+    const written = name === "reached" ? (share) => `${Math.round(100 * share)}%` : grouped;
     const range = { type: "range", min: 0, max: stops.length - 1, step: 1 };
     const slider = make(label, "input", { ...range, "aria-label": text[`choose_${name}`] });
     const shown = make(label, "b");
     slider.addEventListener("input", () => change({ [name]: stops[slider.value] }));
     return (state) => {
-      slider.value = stops.indexOf(state[name]);
-      shown.textContent = grouped(state[name]);
-      set(slider, { "aria-valuetext": grouped(state[name]) });
+      const value = state[name] ?? 1;
+      slider.value = stops.indexOf(value);
+      shown.textContent = written(value);
+      set(slider, { "aria-valuetext": written(value) });
     };
   });
   const group = { class: "phases", role: "group", "aria-label": text.choose_phase };

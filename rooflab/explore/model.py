@@ -39,8 +39,9 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     """Show a served language model: its layers on the roofline, a table of them, and the totals.
 
     Lists select the model, the chip, the number of chips that share every layer, the formats and
-    the attention. Sliders double and halve the batch and the lengths. All times are lower bounds:
-    small kernels are fused into matmuls, layers run one after another, and launches take no time.
+    the attention. Sliders set the batch, the lengths, and the share of its roof that each layer
+    reaches in the picture. At 100%, as in the attributes, times are lower bounds: small kernels are
+    fused into matmuls, layers run one after another, and launches take no time.
 
     Parameters
     ----------

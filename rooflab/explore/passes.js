@@ -63,17 +63,17 @@ function bytesOf(coefficients, functions, widths) {
   return found;
 }
 
-function layerOf(one, { widths, peaks, links, bandwidth }, functions) {
+function layerOf(one, { widths, peaks, links, bandwidth, reached }, functions) {
   const { name, count, on, stream } = one, moved = bytesOf(one.moved, functions, widths);
   if (on in links) {
     const [share, egress] = links[on], link = share * moved;
     const none = { flops: 0, bytes: 0, moved: 0, intensity: 0 };
-    return { name, count, ...none, link, time: link / egress, bound: "link" };
+    return { name, count, ...none, link, time: link / egress / reached, bound: "link" };
   }
   const flops = sumOf(one.flops, functions), peak = peaks[on];
   const bytes = moved + bytesOf(one.held, functions, widths);
   const math = flops / peak, memory = bytes / bandwidth;
-  const bound = math >= memory ? "compute" : "memory", time = Math.max(math, memory);
+  const bound = math >= memory ? "compute" : "memory", time = Math.max(math, memory) / reached;
   const intensity = bytes ? flops / bytes : 0;
   return { name, count, flops, bytes, moved, intensity, link: 0, time, bound, peak, on, stream };
 }
@@ -102,6 +102,8 @@ function serve({ models, chips }, state) {
     model, n, attention, widths, dtypes: peaks, shard: model.splits[n], links: chip.links[n],
     peaks: Object.fromEntries(dtypes.map(([place, dtype]) => [place, chip.peaks[dtype]])),
     bandwidth: chip.bandwidth, onChip: chip.on_chip, capacity: chip.capacity,
+    // The share of its roof that every layer reaches.
+    reached: state.reached ?? 1,
   };
 }
 
