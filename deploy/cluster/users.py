@@ -29,8 +29,8 @@ def main(argv=None):
     if wrong := [name for name in (options.teacher, *ids) if not ID.fullmatch(name)]:
         place = "--teacher" if wrong[0] == options.teacher else options.roster
         sys.exit(
-            f"{place}: {wrong[0]!r} can't be used as an account name. Use lowercase letters, digits "
-            "and single hyphens, start with a letter, don't end with a hyphen, and use at most 31 "
+            f"{place}: {wrong[0]!r} can't be used as an account name. Use lowercase letters, "
+            "digits and single hyphens, start with a letter, don't end with a hyphen, and use at most 31 "
             "characters."
         )
     known = yaml.safe_load(options.users.read_text())["users"] if options.users.is_file() else []

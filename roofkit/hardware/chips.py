@@ -190,9 +190,7 @@ class ChipTable(tuple):
     def format_row(self, chip):
         """Return the text and the remark of each cell in a chip's row."""
         cells = [
-            ("–", "")
-            if value is None
-            else (_format_scaled(value, unit), _figure_remark(value))
+            ("–", "") if value is None else (_format_scaled(value, unit), _figure_remark(value))
             for value, unit in self._figures(chip)
         ]
         ridge = _ridge(chip)
