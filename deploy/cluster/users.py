@@ -30,8 +30,8 @@ def main(argv=None):
         place = "--teacher" if wrong[0] == options.teacher else options.roster
         sys.exit(
             f"{place}: {wrong[0]!r} can't be used as an account name. Use lowercase letters, "
-            "digits and single hyphens, start with a letter, don't end with a hyphen, and use at most 31 "
-            "characters."
+            "digits and single hyphens, start with a letter, don't end with a hyphen, and use at "
+            "most 31 characters."
         )
     known = yaml.safe_load(options.users.read_text())["users"] if options.users.is_file() else []
     numbers = {user["id"]: user["number"] for user in known}
