@@ -9,6 +9,7 @@ from pathlib import Path
 import nbgrader
 
 import roofgrade
+from roofgrade.pages import formgrader
 
 c = get_config()  # noqa: F821  nbgrader provides it
 
@@ -54,3 +55,6 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.OverwriteCells",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
+
+# Formgrader shows what grading knows, and runs nothing that students wrote.
+formgrader.adapt_formgrader()

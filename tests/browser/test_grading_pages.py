@@ -95,7 +95,8 @@ def test_formgrader_runs_nothing_of_a_student_and_marks_as_ever(course, formgrad
     assert watched.locator("#notebook math").count() > 0
     assert watched.locator("#notebook").locator("script, iframe, form, object, svg").count() == 0
     watched.locator(".glyphicon-eye-open").click()
-    assert watched.get_by_text(f"M, {NAME}").is_visible()
+    assert watched.get_by_text(f"M, {NAME} (mallory)").is_visible()
+    assert "END MARK SCHEME" not in watched.locator("#notebook").first.inner_text()
     points = watched.locator(f"#{SET}-paragraph")
     points.fill("3.5")
     watched.locator(f"#{SET}-paragraph-comment").fill("Say where the ridge comes from.")
@@ -131,6 +132,47 @@ def test_who_marks_goes_from_one_paragraph_to_the_next_by_keys(course, formgrade
     points, comment = marks(course, books[0])
     assert points == 2
     assert "Why?" in comment
+
+
+@pytest.mark.weekly("Formgrader says why work was refused, and runs no file or autograder")
+def test_formgrader_knows_what_was_refused_and_has_no_autograder(course, formgrader, watched):
+    folder = course.submitted / "dia" / SET
+    folder.mkdir(parents=True)
+    (folder / f"{SET}.ipynb").write_text("{}")
+    keep(course, "dia", "refused", reason="it has no </script> cells")
+    watched.goto(f"{formgrader}formgrader/manage_submissions/{SET}")
+    reason = re.compile("refused.*it has no </script> cells")
+    expect(watched.locator("tr", has_text="dia")).to_contain_text(reason)
+    assert watched.locator(".glyphicon-flash, a:has-text('utograde')").count() == 0
+    [token] = [each for each in watched.context.cookies() if each["name"] == "_xsrf"]
+    address = f"{formgrader}formgrader/api/submission/{SET}/ada/autograde"
+    answer = watched.request.post(address, headers={"X-XSRFToken": token["value"]})
+    assert (answer.status, "make grade PS=ps1" in answer.text()) == (403, True)
+    beside = course.autograded / "ada" / SET / "beside.html"
+    beside.write_text("<p>seen</p><script>document.title = 'hacked'</script>")
+    with Gradebook(course.db_url) as gradebook:
+        book = gradebook.find_submission_notebook(SET, SET, "ada").id
+    watched.goto(f"{formgrader}formgrader/submissions/{book}/beside.html")
+    assert watched.get_by_text("seen").is_visible()  # the fixture looks at the title
+
+
+@pytest.mark.weekly("all answers to a paragraph are marked on one page")
+def test_one_paragraph_is_marked_across_the_class(course, formgrader, watched):
+    watched.goto(f"{formgrader}formgrader/gradebook/{SET}/{SET}")
+    watched.get_by_role("button", name="Show all answers").click()
+    watched.get_by_text("2 / 2").wait_for()
+    answers = watched.locator("#answers .nbgrader_cell")
+    assert watched.get_by_text("The share of peak does not decide").is_visible()
+    book = answers.first.locator("a").get_attribute("href").split("/")[-2]
+    before, points = marks(course, book), answers.first.locator("input.score")
+    for outside in ("9", "-2"):
+        points.fill(outside)
+        points.press("Tab")
+        expect(answers.first.get_by_role("alert")).to_contain_text("between 0 and 4")
+    assert marks(course, book) == before
+    points.fill("1.5")
+    points.press("Tab")
+    until(watched, lambda: marks(course, book)[0], lambda saved: saved == 1.5)
 
 
 def marks(course, book):
