@@ -102,10 +102,12 @@ def run(course, name, every, **settings):
 @all_option
 def table(course, name, every):
     """Show the current state of each submission."""
-    from roofgrade.pages import feedback
+    from roofgrade.pages import feedback, similarity
     from roofgrade.run import grading_run as grading
 
-    summary = grading.summarise_without_grading(course, name, feedback.find_remarks(course, name))
+    remarks = feedback.find_remarks(course, name)
+    similarity.add_remarks(course, name, remarks)
+    summary = grading.summarise_without_grading(course, name, remarks)
     grading.write_summary_page(course, summary)
     _print_summary(course, summary, every)
 
@@ -117,8 +119,7 @@ def _print_text(text, err=False):
 
 def _print_summary(course, summary, every):
     _print_text(summary.text(every))
-    page = course.autograded / f"{summary.assignment}.html"
-    _print_text(sentence("commands.page", path=page))
+    _print_text(sentence("commands.page", path=course.autograded / f"{summary.assignment}.html"))
 
 
 @set_command

@@ -4,11 +4,14 @@ import re
 from dataclasses import replace
 
 import pytest
+from classroom import RIGHT, SET, classroom, grade
 from hypothesis import given
 from hypothesis import strategies as st
 
-from roofgrade.common.results import GRADED, REFUSED, WAITING
+from roofgrade.common.results import GRADED, REFUSED, WAITING, Result
+from roofgrade.gradebook import result_files
 from roofgrade.gradebook.standings import UNREAD, Standing
+from roofgrade.pages import similarity
 from roofgrade.pages.summary import STATES, UNGRADED, FolderRow, summarise
 
 HOSTILE = "<script>alert(1)</script>\"'&\x1b[2J\x07\u202e"
@@ -104,3 +107,18 @@ def test_the_counts_add_up_whatever_the_names_are(found):
     assert sum(summary.counts.values()) == len(found)
     assert summary.page().count("<tr class=") == len(found)
     assert all(sign.isprintable() or sign == "\n" for sign in summary.text(everything=True))
+
+
+def test_texts_that_are_nearly_the_same_are_pointed_out(tmp_path):
+    course = classroom(tmp_path)
+    text = " ".join(f"word{place}" for place in range(60))
+    texts = {"ada": text, "bob": text.replace("word9 ", "Nine, ").upper(), "cem": text[::-1]}
+    for who, written in (texts | {"dia": "", "eli": ""}).items():
+        path = grade(course, who, RIGHT, written=written)
+        ids = {"student": who, "assignment": SET, "folder": f"{who}/{SET}", "state": GRADED}
+        result_files.write_result(course, Result(**ids, notebook=path.read_text()))
+    remarks = {"ada": ["the feedback page is out of date"]}
+    similarity.add_remarks(course, SET, remarks)
+    assert set(remarks) == {"ada", "bob"}, "empty answers and another text are not alike"
+    assert "the paragraph has nearly the same text as that of bob" in remarks["ada"]
+    assert "the notebook has nearly the same text as that of ada" in remarks["bob"]
