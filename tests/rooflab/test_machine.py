@@ -1,6 +1,5 @@
 """Measuring: structure, budgets and files, never a speed. Fitting: known truths are found again."""
 
-import io
 import json
 import subprocess
 import sys
@@ -375,17 +374,6 @@ def test_a_file_in_the_readers_folder_does_not_stand_in_for_a_module(monkeypatch
 
 
 # Progress
-
-
-def test_a_terminal_shows_the_step_and_cleans_up(monkeypatch):
-    terminal = io.StringIO()
-    terminal.isatty = lambda: True
-    monkeypatch.setattr(sys, "stderr", terminal)
-    progress = bench_reader.Progress()
-    progress.show(0.5, "peak matmul fp32")
-    progress.end()
-    assert "measuring:  50% peak matmul fp32" in terminal.getvalue()
-    assert terminal.getvalue().endswith("\r\x1b[K")
 
 
 def test_a_notebook_shows_one_bar_and_nothing_on_standard_error(monkeypatch, capsys):
