@@ -20,6 +20,7 @@ OTHERS = {
     "judge/marking.py": "the release, and a graded notebook of outputs.format_notebook",
     "common/limits.py": "what a process of this package found",
     "restore/restored_notebook.py": "the release",
+    "pages/similarity.py": "the release, and a graded notebook of outputs.format_notebook",
     "pages/feedback.py": "a graded notebook, written by outputs.format_notebook",
     "common/results.py": "a result, written by Result.to_json",
     "sandbox/inside/plain_values.py": "inside the sandbox",
