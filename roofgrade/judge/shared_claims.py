@@ -1,10 +1,9 @@
 """Finds students who name the same ``me`` in their notebooks, and withholds their points.
 
 If several notebooks claim the same figures, grading cannot tell whose they are. A question with
-individual figures then earns no points until a person decides. If the figures are those of one
-student on the roster, whose work is otherwise his own, only the others wait for a person. A stored
-result keeps its verdict and the names of the others, so the points return when they hand in under
-their own ids.
+individual figures then earns no points until a person decides. If the figures belong to one student
+on the roster who names no other id, only the others wait for a person. A stored result keeps its
+verdict and the names of the others, so the points return when they hand in under their own ids.
 """
 
 import contextlib

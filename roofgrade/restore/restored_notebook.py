@@ -32,8 +32,7 @@ class RestoredNotebook:
     """A notebook that nbgrader can grade, with each grade id of the release exactly once.
 
     A person must read ``unread_paragraphs``: they are untouched, but the student wrote text
-    elsewhere.
-    ``edited_checks`` maps grade ids to the source of checks that the student edited.
+    elsewhere. ``edited_checks`` maps grade ids to the source of checks that the student edited.
     """
 
     notebook: NotebookNode

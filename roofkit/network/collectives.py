@@ -116,11 +116,10 @@ def all_reduce(size, group, *, exact=True, with_latency=False, in_network=None):
 
     With such a switch, a chip sends (n+1)/n V: all its partial sums, and the totals of its own 1/n,
     which it gets from the switch and sends to all (nccl-tests, pull request 239). Two or three
-    chips send 2(n-1)/n V, as without it. nccl-tests prints
-    2(n-1)/n V / seconds as the bus bandwidth, which says nothing about the links if the switch does
-    the sums. Logs of eight H100s show 475 to 480 GB/s, more than the links' 450; the links would
-    allow 700. To compare measured times with these bounds, see
-    tests/roofkit/network/test_measured_times.py.
+    chips send 2(n-1)/n V, as without it. nccl-tests prints 2(n-1)/n V / seconds as the bus
+    bandwidth, which says nothing about the links if the switch does the sums. Logs of eight H100s
+    show 475 to 480 GB/s, more than the links' 450; the links would allow 700. To compare measured
+    times with these bounds, see tests/roofkit/network/test_measured_times.py.
 
     >>> from roofkit.network import group
     >>> all_reduce(16e6, group("TPU v5e", 2)).bytes

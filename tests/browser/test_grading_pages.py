@@ -140,7 +140,9 @@ def test_formgrader_knows_what_was_refused_and_has_no_autograder(course, formgra
     folder.mkdir(parents=True)
     (folder / f"{SET}.ipynb").write_text("{}")
     keep(course, "dia", "refused", reason="it has no </script> cells")
-    watched.goto(f"{formgrader}formgrader/manage_submissions/{SET}")
+    for name in ("manage_students", f"manage_submissions/{SET}"):  # ada is on the roster as an id
+        watched.goto(f"{formgrader}formgrader/{name}")
+        expect(watched.get_by_role("link", name="ada", exact=True).first).to_be_visible()
     reason = re.compile("refused.*it has no </script> cells")
     expect(watched.locator("tr", has_text="dia")).to_contain_text(reason)
     assert watched.locator(".glyphicon-flash, a:has-text('utograde')").count() == 0
