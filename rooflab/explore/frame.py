@@ -37,8 +37,10 @@ class Explorer(ipywidgets.VBox):
 
     def _repr_mimebundle_(self, **kwargs):
         # A notebook without a kernel or saved widget state shows this static figure.
-        fallback = plot.show(self._draw())._repr_html_()
-        return {**super()._repr_mimebundle_(**kwargs), "text/html": fallback}
+        return {**super()._repr_mimebundle_(**kwargs), "text/html": self._write_fallback()}
+
+    def _write_fallback(self):
+        return plot.show(self._draw())._repr_html_()
 
 
 def read_javascript(*names):

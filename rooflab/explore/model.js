@@ -5,6 +5,8 @@ const ROOFS = {
 const NARROW = 520, LARGEST = 36; // pixels: of the page, and of a point that takes all the time
 const INTENSITIES = [0.3, 5e4]; // points beyond are drawn at the edge
 const PHASES = ["prefill", "decode"], SLIDERS = ["batch", "prompt", "answer", "reached"];
+const SCALES = { peak: 1e12, bandwidth: 1e9 };
+const OWN = ["peak", "bandwidth"]; // figures of one's own chip; 0 means the chosen chip's
 const SHARES = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
 const BOUND = { compute: "math", memory: "memory" };
 const PARTS = ["weights", "cache", "activations"];
@@ -38,7 +40,8 @@ function readModel(model) {
   const someGrey = Object.entries(data.choices).some(([name, values]) =>
     values.some((value) => !available(data, state, name, value)));
   const notes = [
-    state.n > 1 && text.over_links, beyond && fill(text.beyond, known), someGrey && text.greyed,
+    state.n > 1 && text.over_links, served.viewer && text.viewer_counts,
+    (state.peak || state.bandwidth) && text.own_figures, beyond && fill(text.beyond, known), someGrey && text.greyed,
   ];
   const words = {
     first: second(found.first), each: second(found.each),
@@ -133,7 +136,7 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
       if (peak !== peaks.linear) {
         add(roofs, "path", { class: "published", d: `M${from},${height}H${right}` });
       }
-      const name = dtype === "half" ? text.half : dtype;
+      const name = /16$/.test(dtype) ? text.bits_16 : dtype;
       write(`${name}: ${engineering(peak)}${units.peak_flops}`, from - 8, height + 4);
     }
     const ridge = significant(peaks.linear / bandwidth, 4);
@@ -170,13 +173,24 @@ function addControls(controls, below, data, text, change) {
   const lists = Object.entries(data.choices).map(([name, values]) => {
     const list = make(labelled(name), "select", { "aria-label": text[`choose_${name}`] });
     const options = values.map((value) => {
-      const shown = text[`${name}_${value}`] ?? String(value);
+      const shown = text[`${BITS.includes(name) ? "bits" : name}_${value}`] ?? String(value);
       return [value, make(list, "option", { value }, shown)];
     });
-    list.addEventListener("change", () => change({ [name]: values[list.selectedIndex] }));
+    // Another chip comes with its own figures.
+    const reset = name === "chip" ? { peak: 0, bandwidth: 0 } : {};
+    list.addEventListener("change", () => change({ [name]: values[list.selectedIndex], ...reset }));
     return (state) => {
       list.selectedIndex = values.indexOf(state[name]);
       for (const [value, option] of options) option.disabled = !available(data, state, name, value);
+    };
+  });
+  const owned = OWN.map((name) => {
+    const field = make(labelled(name), "input", { type: "number", min: 0, step: "any" });
+    set(field, { "aria-label": text[`choose_${name}`] });
+    field.addEventListener("change", () => change({ [name]: field.value * SCALES[name] || 0 }));
+    return (state) => {
+      const chip = data.chips[state.chip], usual = { ...chip, peak: chip.peaks[16] }[name];
+      field.value = significant((state[name] || usual) / SCALES[name], 6);
     };
   });
   const sliders = SLIDERS.map((name) => {
@@ -200,7 +214,7 @@ function addControls(controls, below, data, text, change) {
     button.addEventListener("click", () => change({ phase }));
     return (state) => set(button, { "aria-pressed": state.phase === phase });
   });
-  return (state) => [...lists, ...sliders, ...buttons].forEach((show) => show(state));
+  return (state) => [...lists, ...owned, ...sliders, ...buttons].forEach((show) => show(state));
 }
 
 // The table of layers, one row each; returns a function that fills it.
@@ -276,11 +290,14 @@ function modelPicture(model, svg, readings) {
   let drawn, putLayers;
 
   return (state) => {
-    const { words, layers, known } = state, { peaks, bandwidth } = data.chips[known.chip];
-    const narrow = el.clientWidth > 0 && el.clientWidth < NARROW, frame = `${known.chip} ${narrow}`;
+    const { words, layers, known } = state, { peak, bandwidth: own } = state.state;
+    const { peaks, bandwidth: usual } = data.chips[known.chip], bandwidth = own || usual;
+    const narrow = el.clientWidth > 0 && el.clientWidth < NARROW;
+    const frame = [known.chip, peak, bandwidth, narrow].join();
     showControls(state.state);
     if (frame !== drawn) {
-      const highest = Math.max(...["half", "fp8", "int8"].map((dtype) => peaks[dtype] ?? 0));
+      const times = peak ? peak / peaks[16] : 1;
+      const highest = times * Math.max(...[16, 8].map((bits) => peaks[bits] ?? 0));
       putLayers = drawLayers(svg, narrow, { bandwidth, highest }, text, units);
     }
     drawn = frame;
@@ -297,7 +314,7 @@ function modelPicture(model, svg, readings) {
   };
 }
 
-export { figuresOf, settle };
+export { figuresOf, readAddress, settle };
 export default live({
   sliders: [], choices: ["state"], read: readModel, picture: modelPicture,
 });

@@ -1,17 +1,20 @@
 """A served language model: its layers on the roofline, a table of them, and the totals."""
 
 import functools
+import html
+from dataclasses import replace
 
 import traitlets
 
-from roofkit._inputs import pick_16_bit
+from roofkit._inputs import check_number
 from roofkit.hardware import chip as find_chip
 from roofkit.hardware import chips as known_chips
+from roofkit.models.llm import bit_formats
 from roofkit.models.llm.chip_rates import UNLIMITED
 from roofkit.models.llm.configs import llm, llms
 from roofkit.models.llm.count_coefficients import fit_count_coefficients
+from roofkit.models.llm.llm_viewer import CONVENTION
 from roofkit.models.llm.model import LLM
-from roofkit.models.llm.precision import Precision, settle_precision
 from roofkit.models.llm.split import Split
 from rooflab import plot
 from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_javascript
@@ -19,29 +22,25 @@ from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_jav
 # Numbers of chips that share every layer, and the ranges of sliders as exponents of two.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
 REACH = {"batch": (0, 11), "prompt": (4, 17), "answer": (1, 13)}
-# Formats of weights and activations; "half" means the 16-bit format of the chip.
-FORMATS = {
-    "16-bit": {"weights": "half", "activations": "half"},
-    "published": {},
-    "fp8": {"weights": "fp8", "activations": "fp8"},
-    "W8A8": {"weights": "int8", "activations": "int8"},
-    "W4A16": {"weights": "int4", "activations": "half", "scales": 128},
-    "W4A8": {"weights": "int4", "activations": "int8", "scales": 128},
-}
-KV_FORMATS = {"16-bit": "half", "fp8": "fp8"}
-ATTENTIONS = ("flash", "unfused")
-PHASES = ("prefill", "decode")
+CHOICES = {
+    "convention": bit_formats.CONVENTIONS, "weights": bit_formats.STORED,
+    "activations": bit_formats.STORED, "kv": tuple(bit_formats.DTYPES),
+    "attention": ("flash", "unfused"), "phase": ("prefill", "decode"),
+}  # fmt: skip
+FORMATS = ("weights", "activations", "kv")
+PLAIN = LLM("plain", hidden=64, layers=1, heads=64, vocabulary=64, mlp=64)
 
 
 def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answer=256,
-          precision=None, kv="16-bit", attention="flash", phase="decode", models=None, chips=None,
-          text=None):  # fmt: skip
+          weights=None, activations=16, kv=16, attention=None, convention="roofkit", peak=0,
+          bandwidth=0, phase="decode", models=None, chips=None, text=None):  # fmt: skip
     """Show a served language model: its layers on the roofline, a table of them, and the totals.
 
-    Lists select the model, the chip, the number of chips that share every layer, the formats and
-    the attention. Sliders set the batch, the lengths, and the share of its roof that each layer
-    reaches in the picture. At 100%, as in the attributes, times are lower bounds: small kernels are
-    fused into matmuls, layers run one after another, and launches take no time.
+    Lists select the model, the chip, the number of chips that share every layer, the bits of a
+    number, the attention and the counting convention. Sliders set the batch, the lengths, and the
+    share of its roof that each layer reaches in the picture. At 100%, as in the attributes, times
+    are lower bounds: small kernels are fused into matmuls, layers run one after another, and
+    launches take no time.
 
     Parameters
     ----------
@@ -50,12 +49,17 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     n : chips that share every layer, a power of two
     batch, prompt, answer : whole numbers
         Sequences, tokens per prompt, and generated tokens per answer (at least 2).
-    precision : "16-bit", "published", "fp8", "W8A8", "W4A16" or "W4A8"
-        The formats of weights and activations. By default, those of the checkpoint if it is
-        quantised, and 16 bits otherwise.
-    kv : "16-bit" or "fp8"
+    weights, activations, kv : 16, 8 or 4
+        Bits of a number, in the chip's fastest format of this width; 128 weights of 4 bits share a
+        scale. ``weights="published"``, the default for a quantised checkpoint, uses its formats of
+        weights and activations.
     attention : "flash" or "unfused"
         Whether the scores stay on the chip, or are written to memory and read again.
+    convention : "roofkit" or "llm-viewer"
+        How operations are counted. LLM-Viewer's convention writes the scores out, on one chip.
+    peak, bandwidth : numbers, optional
+        A peak for 16 bits in FLOP/s and a bandwidth in B/s that replace the chip's. Peaks of other
+        formats grow in proportion. 0 means the chip's own.
     phase : "prefill" or "decode"
     models, chips : lists, optional
         The models and chips to choose from; by default, all in the tables. Models that the figure
@@ -71,15 +75,21 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
     ('memory', '3659 tokens/s')
     """
     model, chip = model if isinstance(model, LLM) else llm(model), find_chip(chip)
-    precision = precision or ("published" if model.stored else "16-bit")
+    weights = weights or ("published" if model.stored else 16)
+    activations = "published" if weights == "published" else activations
+    attention = attention or ("flash" if convention == "roofkit" else "unfused")
     models = models or [row["model"] for row in llms().rows]
     models = [item if isinstance(item, LLM) else llm(item) for item in models]
     chips = [find_chip(item) for item in chips or known_chips()]
-    chosen = {"precision": precision, "kv": kv, "attention": attention, "phase": phase}
-    known = {"precision": FORMATS, "kv": KV_FORMATS, "attention": ATTENTIONS, "phase": PHASES}
+    chosen = {
+        "weights": weights, "activations": activations, "kv": kv, "attention": attention,
+        "convention": convention, "phase": phase,
+    }  # fmt: skip
     for name, value in chosen.items():
-        if value not in known[name]:
-            raise ValueError(f"{name}={value!r} must be one of {', '.join(known[name])}")
+        if value not in CHOICES[name]:
+            raise ValueError(
+                f"{name}={value!r} must be one of {', '.join(map(str, CHOICES[name]))}"
+            )
     lengths = {"batch": batch, "prompt": prompt, "answer": answer}
     for name, value in lengths.items():
         least = 2 if name == "answer" else 1
@@ -87,9 +97,17 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
             raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
     if n not in CHIPS:
         raise ValueError(f"n={n!r} must be one of {', '.join(map(str, CHIPS))}")
-    if precision == "published" and not model.stored:
-        raise ValueError(f'{model.name} is published in 16 bits; use precision="16-bit"')
-    state = {"model": model.name, "chip": chip.name, "n": n, **chosen, **lengths}
+    if activations == "published" != weights:
+        raise ValueError('activations="published" needs weights="published"')
+    if weights == "published" and not model.stored:
+        raise ValueError(f"{model.name} is published in 16 bits; use weights=16")
+    if convention == CONVENTION and (n, attention) != (1, "unfused"):
+        raise ValueError(f'convention={CONVENTION!r} needs n=1 and attention="unfused"')
+    figures = {
+        name: check_number(value, name, above=False)
+        for name, value in {"peak": peak, "bandwidth": bandwidth}.items()
+    }
+    state = {"model": model.name, "chip": chip.name, "n": n, **chosen, **lengths, **figures}
     return ModelExplorer([*models, model], [*chips, chip], state, merge_texts(text))
 
 
@@ -105,11 +123,11 @@ class ModelExplorer(Explorer):
         self._chips, of_chips = self._list_offers(chips, _chip_data, state["chip"])
         self._serve(state)  # raises if the initial choices cannot be served
         data = {
-            "models": of_models, "chips": of_chips,
+            "models": of_models, "chips": of_chips, "formats": bit_formats.list_formats(PLAIN),
             "stops": {name: _list_stops(name, state[name]) for name in REACH},
             "choices": {
                 "model": list(of_models), "chip": list(of_chips), "n": CHIPS,
-                "precision": list(FORMATS), "kv": list(KV_FORMATS), "attention": ATTENTIONS,
+                **{name: values for name, values in CHOICES.items() if name != "phase"},
             },
         }  # fmt: skip
         self._picture = ModelPicture(data=data, state=state, text=text)
@@ -130,9 +148,16 @@ class ModelExplorer(Explorer):
 
     def _serve(self, state):
         chip = self._chips[state["chip"]]
+        dtypes = bit_formats.pick_dtypes(_list_peaks(chip))
+        if peak := state["peak"]:
+            times = peak / chip.peaks[dtypes[16]]
+            chip = replace(chip, peaks={name: times * own for name, own in chip.peaks.items()})
+        if state["bandwidth"]:
+            chip = replace(chip, bandwidth=state["bandwidth"])
         return self._models[state["model"]].on(
             chip, split=Split(tensor=state["n"]), attention=state["attention"],
-            precision=_make_precision(state["precision"], state["kv"], pick_16_bit(chip.peaks)),
+            precision=bit_formats.make_precision(*(state[name] for name in FORMATS), dtypes),
+            convention=state["convention"],
         )  # fmt: skip
 
     @property
@@ -175,7 +200,12 @@ class ModelExplorer(Explorer):
         return f"ModelExplorer({', '.join(f'{k}={v!r}' for k, v in self.state.items())})"
 
     def _draw(self):
-        return plot.layers({self.text[name]: getattr(self, name) for name in PHASES})
+        return plot.layers({self.text[name]: getattr(self, name) for name in CHOICES["phase"]})
+
+    def _write_fallback(self):
+        tables = (getattr(self, name)._repr_html_() for name in CHOICES["phase"])
+        totals = html.escape(repr(self.generation))
+        return f"{super()._write_fallback()}<pre>{totals}</pre>{''.join(tables)}"
 
 
 class ModelPicture(Picture):
@@ -191,61 +221,43 @@ def _list_stops(name, value):
     return sorted({2**exponent for exponent in range(first, last + 1)} | {value})
 
 
-def _make_precision(name, kv, usual):
-    """Return the Precision for a choice of formats; ``usual`` is the chip's 16-bit format."""
-    formats = {
-        field: usual if dtype == "half" else dtype
-        for field, dtype in {**FORMATS[name], "kv": KV_FORMATS[kv]}.items()
+def _list_peaks(chip):
+    return {
+        name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)
     }
-    return Precision(**formats, experts=formats.get("weights"))
 
 
 @functools.cache
 def _model_data(model):
     """Return the data that a page needs to compute a model's passes in each format."""
-    splits = {}
-    for n in CHIPS:
+    splits = {convention: {} for convention in CHOICES["convention"]}
+    for convention, n in [*(("roofkit", n) for n in CHIPS), (CONVENTION, 1)]:
         try:
-            splits[n] = fit_count_coefficients(model, n)
+            splits[convention][n] = fit_count_coefficients(model, n, convention)
         except ValueError:
-            if n == 1:
+            if (convention, n) == ("roofkit", 1):
                 raise
-    formats = {}
-    for name in FORMATS:
-        for kv in KV_FORMATS if FORMATS[name] or model.stored else ():
-            settled = settle_precision(_make_precision(name, kv, "bf16"), model, {"bf16"})
-            peaks = {
-                "linear": settled.linear, "routed": settled.routed,
-                "attends": settled.attention, "head": settled.head,
-            }  # fmt: skip
-            formats[f"{name} {kv}"] = {
-                "widths": settled.widths._asdict(),
-                "peaks": {
-                    place: "half" if dtype == "bf16" else dtype for place, dtype in peaks.items()
-                },
-            }
     return {
         "context": model.context, "window": model.window, "windowed": model.window_layers,
         "layers": model.layers, "missed": 1 - model.experts_per_token / max(model.experts, 1),
-        "hidden": model.hidden, "formats": formats, "splits": splits,
+        "hidden": model.hidden, "splits": splits,
+        "formats": bit_formats.list_formats(model) if model.stored else None,
     }  # fmt: skip
 
 
 @functools.cache
 def _chip_data(chip):
     """Return the data that a page needs about a chip."""
-    peaks = {
-        name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)
-    }
-    if not pick_16_bit(peaks):
+    peaks = _list_peaks(chip)
+    dtypes = bit_formats.pick_dtypes(peaks)
+    if not dtypes[16]:
         raise ValueError(f"{chip.name} has no confirmed peak for 16-bit matrices")
     if not getattr(chip.bandwidth, "confirmed", True):
         raise ValueError(f"the bandwidth of {chip.name} is not confirmed")
-    tiny = LLM("tiny", hidden=64, layers=1, heads=64, vocabulary=64, mlp=64)
     links = {1: {}}
     for n in CHIPS[1:]:
         try:
-            rates = tiny.on(chip, split=Split(tensor=n))._passes.rates
+            rates = PLAIN.on(chip, split=Split(tensor=n))._passes.rates
         except ValueError:  # the chip has no group of this size, or the table does not say
             continue
         links[n] = {
@@ -253,7 +265,8 @@ def _chip_data(chip):
             "all-reduce": [rates.reduce_share, rates.reduce],
         }
     return {
-        "peaks": {**peaks, "half": peaks[pick_16_bit(peaks)]}, "bandwidth": float(chip.bandwidth),
+        "peaks": peaks | {bits: peaks[name] for bits, name in dtypes.items() if name in peaks},
+        "dtypes": dtypes, "bandwidth": float(chip.bandwidth),
         "capacity": chip.usable and float(chip.usable),
         "on_chip": float(chip.on_chip or UNLIMITED), "links": links,
     }  # fmt: skip

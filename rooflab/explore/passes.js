@@ -36,7 +36,7 @@ function functionsOf(served, batch, fresh, cached) {
   const { model, n, shard, attention } = served, tokens = batch * fresh;
   const found = {
     one: 1, new: fresh, tokens, rows: batch, gathered: Math.min(tokens / n, shard.vocabulary),
-    touched: 1 - model.missed ** tokens,
+    touched: 1 - model.missed ** tokens, prompts: fresh === 1 ? 0 : tokens,
   };
   for (const [name, window] of [["", Infinity], ["window ", model.window]]) {
     if (!window) continue;
@@ -80,6 +80,10 @@ function layerOf(one, { widths, peaks, links, bandwidth, reached }, functions) {
 
 const secondsOf = (layers) => total(layers, ({ count, time }) => count * time);
 
+// LLM-Viewer's new token does not attend to itself.
+const attendedOf = ({ viewer }, fresh, cached) =>
+  (viewer && fresh === 1 ? Math.max(cached - 1, 0) : cached);
+
 // The layers of attention itself. If there are two methods, those of the faster method.
 function attentionOf(served, functions) {
   const ways = served.shard.attention[served.attention]
@@ -88,20 +92,29 @@ function attentionOf(served, functions) {
 }
 
 function layersOf(served, batch, fresh, cached) {
-  const functions = functionsOf(served, batch, fresh, cached);
-  const others = (part) => served.shard[part].map((one) => layerOf(one, served, functions));
+  const functions = functionsOf(served, batch, fresh, attendedOf(served, fresh, cached));
+  const { narrow } = served.shard, { activations, stream } = served.widths;
+  const others = (part) => served.shard[part]
+    .map((one) => (2 * activations < stream && narrow[one.name]) || one)
+    .map((one) => layerOf(one, served, functions));
   return [...others("before"), ...attentionOf(served, functions), ...others("after")];
 }
 
+const formatOf = ({ models, formats }, { model, convention, weights, activations, kv }) =>
+  (models[model].formats ?? formats)[`${convention} ${weights} ${activations} ${kv}`];
+
 // The model on its chips in this state, with the values of its formats.
-function serve({ models, chips }, state) {
-  const model = models[state.model], chip = chips[state.chip], { n, attention } = state;
-  const { widths, peaks } = model.formats[`${state.precision} ${state.kv}`];
-  const dtypes = Object.entries(peaks);
+function serve(data, state) {
+  const { n, attention, convention } = state, model = data.models[state.model];
+  const chip = data.chips[state.chip], times = state.peak ? state.peak / chip.peaks[16] : 1;
+  const { widths, peaks } = formatOf(data, state), dtypes = Object.entries(peaks);
   return {
-    model, n, attention, widths, dtypes: peaks, shard: model.splits[n], links: chip.links[n],
-    peaks: Object.fromEntries(dtypes.map(([place, dtype]) => [place, chip.peaks[dtype]])),
-    bandwidth: chip.bandwidth, onChip: chip.on_chip, capacity: chip.capacity,
+    model, n, attention, widths, viewer: convention !== "roofkit",
+    shard: model.splits[convention][n], links: chip.links[n],
+    dtypes: Object.fromEntries(
+      dtypes.map(([place, dtype]) => [place, chip.dtypes[dtype] ?? dtype])),
+    peaks: Object.fromEntries(dtypes.map(([place, dtype]) => [place, times * chip.peaks[dtype]])),
+    bandwidth: state.bandwidth || chip.bandwidth, onChip: chip.on_chip, capacity: chip.capacity,
     // The share of its roof that every layer reaches.
     reached: state.reached ?? 1,
   };
@@ -111,7 +124,7 @@ function decodingSeconds(served, batch, prompt, steps) {
   if (!steps) return 0;
   // Only attention takes longer from step to step.
   const attends = (cached) =>
-    secondsOf(attentionOf(served, functionsOf(served, batch, 1, cached)));
+    secondsOf(attentionOf(served, functionsOf(served, batch, 1, attendedOf(served, 1, cached))));
   const others = secondsOf(layersOf(served, batch, 1, prompt)) - attends(prompt);
   let found = steps * others;
   for (let step = 0; step < steps; step += 1) found += attends(prompt + step);
@@ -146,28 +159,55 @@ function figuresOf(data, state) {
     prefill: layersOf(served, batch, prompt, 0), decode: layersOf(served, batch, 1, context),
   };
   const first = secondsOf(passes.prefill);
-  const decoding = decodingSeconds(served, batch, prompt, answer - 1);
+  // In LLM-Viewer, the prefill does not yield a token.
+  const steps = served.viewer ? answer : answer - 1;
+  const decoding = decodingSeconds(served, batch, prompt, steps);
   return {
-    served, context, passes, first, decoding, each: decoding / (answer - 1),
+    served, context, passes, first, decoding, each: decoding / steps,
     speed: (batch * answer) / (first + decoding), memory: memoryOf(served, batch, prompt, answer),
   };
 }
 
+const BITS = ["kv", "activations", "weights"];
+
 // Whether a value is available: a dtype may lack a peak, a number of chips a link or a split.
 function available(data, state, name, value) {
-  const wanted = { ...state, [name]: value };
-  const model = data.models[wanted.model], chip = data.chips[wanted.chip];
-  if (name === "n") return value in model.splits && value in chip.links;
-  if (name !== "precision" && name !== "kv") return true;
-  const format = model.formats[`${wanted.precision} ${wanted.kv}`];
-  return format && Object.values(format.peaks).every((dtype) => dtype in chip.peaks);
+  const wanted = { ...state, [name]: value }, chip = data.chips[wanted.chip];
+  // Published weights come with their activations.
+  if (name === "weights" && value === "published") wanted.activations = value;
+  else if (name === "weights" && state.activations === "published") wanted.activations = 16;
+  const model = data.models[wanted.model], split = model.splits[wanted.convention];
+  if (name === "n") return value in split && value in chip.links;
+  if (name === "convention") return Object.keys(split).length > 0;
+  if (name === "attention") return Object.values(split)[0].attention[value] !== undefined;
+  if (!BITS.includes(name)) return true;
+  const format = formatOf(data, wanted);
+  return Boolean(format) && Object.values(format.peaks).every((dtype) => dtype in chip.peaks);
 }
 
 // The nearest available state.
 function settle(data, state) {
   const found = { ...state };
-  if (!available(data, found, "precision", found.precision)) found.precision = "16-bit";
-  if (!available(data, found, "kv", found.kv)) found.kv = "16-bit";
-  while (!available(data, found, "n", found.n)) found.n /= 2;
+  const lacks = (name) => !available(data, found, name, found[name]);
+  if (lacks("convention")) found.convention = "roofkit";
+  if (lacks("attention")) found.attention = "unfused";
+  if (found.weights === "published") found.activations = "published";
+  else if (found.activations === "published") found.activations = 16;
+  for (const names of [["activations"], ["activations", "weights"], ["kv"]]) {
+    if (lacks("kv")) for (const name of names) found[name] = 16;
+  }
+  while (lacks("n")) found.n /= 2;
   return found;
+}
+
+// The state that an address tells, from a start; what it cannot mean is ignored.
+function readAddress(data, start, address) {
+  const found = { ...start };
+  for (const [name, text] of new URLSearchParams(address)) {
+    const known = { ...data.choices, ...data.stops, reached: SHARES, phase: PHASES }[name];
+    const value = known?.find((one) => String(one) === text);
+    if (value !== undefined) found[name] = value;
+    if (OWN.includes(name) && Number(text) > 0) found[name] = Number(text);
+  }
+  return settle(data, found);
 }

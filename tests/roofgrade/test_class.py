@@ -83,13 +83,10 @@ def test_nobody_sees_what_lies_beside(graded):
         assert secret not in text.replace("looks-at-the-others", "")
 
 
-@pytest.mark.parametrize(
-    ("who", "me"),
-    [
-        ("with-a-neighbours-figures", "'Somebody-Else '"),
-        ("with-something-like-a-neighbours-id", "Like 'as-released'"),
-    ],
-)
+@pytest.mark.parametrize(("who", "me"), [
+    ("with-a-neighbours-figures", "'Somebody-Else '"),
+    ("with-something-like-a-neighbours-id", "Like 'as-released'"),
+])  # fmt: skip
 def test_a_neighbours_figures_are_for_a_person_and_earn_nothing(graded, who, me):
     said, found = graded
     assert found[who]["reason"].startswith(f"ps1.mine: the notebook says me = {me}, not '{who}'")

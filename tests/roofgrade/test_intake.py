@@ -56,19 +56,11 @@ def test_a_folder_named_as_asked_is_taken_in_without_a_remark(course):
     assert (handed.submitted, handed.remarks, handed.review_reason) == ("", (), "")
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        "amy/PS1/PS1.ipynb",
-        "amy/Kopie von ps1.ipynb",
-        "amy/Untitled.ipynb",
-        "amy/homework/ps1/ps1.ipynb",
-        "amy/ps1/Untitled.ipynb",
-        "amy/ps1/ps1.ipynb.txt",
-        "ps1_amy.ipynb",
-        "amy ps1 (2).ipynb",
-    ],
-)
+@pytest.mark.parametrize("path", [
+    "amy/PS1/PS1.ipynb", "amy/Kopie von ps1.ipynb", "amy/Untitled.ipynb",
+    "amy/homework/ps1/ps1.ipynb", "amy/ps1/Untitled.ipynb", "amy/ps1/ps1.ipynb.txt",
+    "ps1_amy.ipynb", "amy ps1 (2).ipynb",
+])  # fmt: skip
 def test_a_folder_with_another_name_is_taken_in_with_a_remark(course, path):
     put(course, path)
     folder = only(course)

@@ -323,15 +323,22 @@ def test_a_model_starts_at_the_given_choices_and_follows_its_lists():
     assert live.decode.rows == plain.decode(16, 2048 + 127).rows
     assert live.generation.time == plain.generate(16, 2048, 256).time
     assert live.memory == plain.memory(16, 2048, 256)
-    picture(live).state = {
-        **live.state, "chip": "L4", "n": 1, "precision": "W4A16", "kv": "fp8", "batch": 1
-    }  # fmt: skip
-    narrow = rk.models.Precision(weights="int4", scales=128, activations="bf16", kv="fp8")
+    picture(live).state = live.state | {"chip": "L4", "weights": 4, "kv": 8, "batch": 1}
+    narrow = rk.models.Precision(weights="fp4", scales=128, activations="bf16", kv="fp8")
     assert live.deployment == llama.on("L4", precision=narrow)
     eight = explore.model("Mixtral-8x7B", "A100 80GB SXM", 8, attention="unfused", batch=3)
     assert eight.deployment.split.chips == 8
     assert eight.decode["softmax"].bound == "memory"
     assert picture(eight).data["stops"]["batch"][:4] == [1, 2, 3, 4]
+
+
+def test_a_model_reaches_the_published_table_and_takes_a_roof_of_your_own():
+    viewer = explore.model("Llama-2-7B", "RTX A6000", convention="llm-viewer", batch=1)
+    assert f"{viewer.prefill.time * 1e3:.0f}" == "227"
+    narrow = {"model": "Llama-2-7B", "weights": 8, "activations": 8}
+    own = explore.model(**narrow, peak=1e14, bandwidth=1e12)
+    assert own.deployment.chip.peaks["fp8"] == pytest.approx(2e14, rel=1e-3)
+    assert own.decode.time == pytest.approx(3.35 * explore.model(**narrow).decode.time)
 
 
 def test_a_model_starts_in_the_format_that_it_is_published_in():
@@ -371,7 +378,8 @@ def test_a_model_has_a_static_picture_and_words_that_can_be_replaced():
     live = explore.model(text={"prefill": "vorlesen"})
     page = live._repr_mimebundle_()["text/html"]
     assert "vorlesen" in page
-    assert "gate_up_proj" in page
+    assert page.count("gate_up_proj") > 2  # in the picture's words and in both tables
+    assert f"{live.generation}" in page
     assert picture(live).text["prefill"] == "vorlesen"
 
 
@@ -406,5 +414,5 @@ def test_a_figure_of_another_form_has_no_coefficients(monkeypatch):
     monkeypatch.setattr(
         count_coefficients, "FUNCTIONS", count_coefficients.FUNCTIONS | {"flops": ("rows", "pairs")}
     )
-    with pytest.raises(ValueError, match="qkv_proj: its flops are not a sum of rows, pairs"):
+    with pytest.raises(ValueError, match="o_proj: its flops are not a sum of rows, pairs"):
         count_coefficients.fit_count_coefficients(rk.llm("Llama-2-7B"))

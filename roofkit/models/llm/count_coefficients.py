@@ -11,6 +11,7 @@ import numpy as np
 
 from roofkit.models.llm.attention import count_keys_read, count_pairs, list_attention_operations
 from roofkit.models.llm.chip_rates import UNLIMITED, ChipRates
+from roofkit.models.llm.llm_viewer import apply_departures, read_convention
 from roofkit.models.llm.memory import cached_bytes, weight_bytes
 from roofkit.models.llm.operation_counts import (
     CountOptions,
@@ -33,11 +34,13 @@ LENGTHS = np.array([
 FUNCTIONS = {
     "flops": ("tokens", "rows", "keys", "scores", "pairs"),
     "held": ("one", "new", "gathered", "touched", "tokens", "read"),
-    "moved": ("tokens", "rows", "keys", "scores"),
+    "moved": ("one", "tokens", "rows", "keys", "scores", "prompts"),
 }
 TOLERANCE = 1e-12  # relative; rounding errors are far smaller
 PLAIN_WIDTHS = Widths(*[2.0] * len(Widths._fields))
-WIDER_WIDTHS = {name: PLAIN_WIDTHS._replace(**{name: 3.0}) for name in Widths._fields}
+# Some counts of experts take another form if activations have fewer than 8 bits.
+NARROW_WIDTHS = PLAIN_WIDTHS._replace(activations=0.5)
+WIDER = 1.5  # how many times as wide each of the Widths is made, one at a time
 # If matrices take no time, latent attention expands its keys. If attention takes no time, it
 # projects queries into the latent space instead.
 NO_TIME_RATES = ChipRates(*[None] * len(ChipRates._fields))._replace(
@@ -49,19 +52,22 @@ MACHINES = [
 ]  # fmt: skip
 
 
-def fit_count_coefficients(model, tensor=1):
+def fit_count_coefficients(model, tensor=1, convention="roofkit"):
     """Return the counts of a model's passes on each of ``tensor`` chips as plain data.
 
-    The counts are valid for any chip and any formats, with fusion. An operation is a dict.
+    The counts are valid for any chip and any formats, with fusion or, in LLM-Viewer's convention,
+    without fusion and with scores written out. An operation is a dict.
     ``flops`` maps functions of the lengths to coefficients. ``held`` (bytes of weights and KV
     cache) and ``moved`` (bytes of activations) map each of the Widths to such a dict. ``on`` names
     the operation's peak in ChipRates, or its collective, whose array is ``moved``. Operations are
     listed ``before`` the attention, under ``attention`` by kind, and ``after`` it. If a kind of
-    attention can be computed in two ways, a pass uses the faster way.
+    attention can be computed in two ways, a pass uses the faster way. Operations under ``narrow``
+    replace those of the same name if activations have fewer than 8 bits.
 
     The functions are "one" (1), all "tokens", "rows" (one for each sequence), the "new" tokens of a
     sequence, rows "gathered" from the embedding, the share of experts "touched", "keys" of all
-    sequences, "scores" (tokens times keys), attended "pairs", and keys "read" by fused attention.
+    sequences, "scores" (tokens times keys), attended "pairs", keys "read" by fused attention, and
+    the tokens of "prompts".
     Raises ValueError if the model cannot be split, or if a count is not such a sum.
 
     >>> from roofkit.models.llm.configs import llm
@@ -69,26 +75,30 @@ def fit_count_coefficients(model, tensor=1):
     >>> attention["flops"], attention["held"]
     ({'pairs': 16544.0}, {'kv': {'read': 8192.0}})
     """
-    split, wide = Split(tensor=tensor), model.latent
-    held = shard(model, split)
+    split, wide, departures = Split(tensor=tensor), model.latent, read_convention(convention)
+    held, lengths = shard(model, split), LENGTHS
+    if "new_token" in departures:
+        lengths = LENGTHS - [[0], [0], [1]] * (LENGTHS[1] == 1)
+    kinds = ("unfused",) if departures else ("flash", "unfused")
     how = CountOptions(
-        model, split, held, PLAIN_WIDTHS, "linear", "routed", "attends", "head", True, "flash", None
-    )
-    options = {"": how}
-    options |= {name: how._replace(widths=widths) for name, widths in WIDER_WIDTHS.items()}
-    plans = {name: choose_pass_planner(choice) for name, choice in options.items()}
-    place = plans[""].index(list_attention_operations)
-    functions = _length_functions(Pass(how, *LENGTHS))
+        model, split, held, PLAIN_WIDTHS, "linear", "routed", "attends", "head", not departures,
+        kinds[0], None,
+    )  # fmt: skip
+    place = choose_pass_planner(how).index(list_attention_operations)
+    functions = _length_functions(Pass(how, *lengths))
 
-    def fit_part(part, **changes):
-        counts = {
-            name: list_operations(plans[name][part], Pass(choice._replace(**changes), *LENGTHS))
-            for name, choice in options.items()
-        }
-        return [_operation_data(dict(zip(counts, operations, strict=True)), functions)
+    def fit_part(part, widths=PLAIN_WIDTHS, **changes):
+        counts = {}
+        for name, option in {"": widths, **_widen(widths)}.items():
+            choice = how._replace(widths=option, **changes)
+            at = Pass(choice, *lengths)
+            operations = list_operations(choose_pass_planner(choice)[part], at)
+            counts[name] = apply_departures(operations, at, departures)
+        return [_operation_data(dict(zip(counts, operations, strict=True)), widths, functions)
                 for operations in zip(*counts.values(), strict=True)]  # fmt: skip
 
-    plain_weights = weight_bytes(how, 1.0)
+    plain_weights, after = weight_bytes(how, 1.0), fit_part(slice(place + 1, None))
+    narrow = fit_part(slice(place + 1, None), NARROW_WIDTHS) if model.experts else after
     return {
         "before": fit_part(slice(place)),
         "attention": {
@@ -96,11 +106,12 @@ def fit_count_coefficients(model, tensor=1):
                 fit_part(slice(place, place + 1), attention=kind, rates=rates)
                 for rates in MACHINES[: 2 if wide else 1]
             ]
-            for kind in ("flash", "unfused")
+            for kind in kinds
         },
-        "after": fit_part(slice(place + 1, None)),
+        "after": after, "narrow": {one["name"]: one for one in narrow if one not in after},
         "weights": {
-            name: weight_bytes(options[name], 1.0) - plain_weights for name in WIDER_WIDTHS
+            name: weight_bytes(how._replace(widths=wider), 1.0) - plain_weights
+            for name, wider in _widen(PLAIN_WIDTHS).items()
         },
         "kv": cached_bytes(how) / PLAIN_WIDTHS.kv,
         "group": held.heads if wide else held.q_dim // held.kv_dim,
@@ -110,12 +121,19 @@ def fit_count_coefficients(model, tensor=1):
     }  # fmt: skip
 
 
+def _widen(widths):
+    return {
+        name: widths._replace(**{name: WIDER * width}) for name, width in widths._asdict().items()
+    }
+
+
 def _length_functions(at):
     """Return the values of each count's functions of the lengths, by count and function name."""
     model, tokens = at.model, at.tokens
     values = {
         "one": np.ones_like(tokens), "new": at.new, "tokens": tokens, "rows": at.rows,
         "gathered": smaller(tokens / at.split.tensor, float(at.shard.vocabulary)),
+        "prompts": tokens * (1.0 - at.decoding),
     }  # fmt: skip
     if model.experts:
         values["touched"] = 1 - (1 - model.experts_per_token / model.experts) ** tokens
@@ -131,12 +149,12 @@ def _length_functions(at):
     }
 
 
-def _operation_data(operations, functions):
-    """Return an operation as data, from its counts at plain widths and at each wider width."""
+def _operation_data(operations, widths, functions):
+    """Return an operation as data, from its counts at these widths and at each wider width."""
     plain = operations.pop("")
 
     def fit_widths(field, figures_of):
-        return _fit_widths(field, figures_of, plain, operations, functions)
+        return _fit_widths(field, figures_of, plain, operations, widths, functions)
 
     return {
         "name": plain.name, "count": plain.count, "on": plain.collective or plain.dtype,
@@ -147,13 +165,14 @@ def _operation_data(operations, functions):
     }  # fmt: skip
 
 
-def _fit_widths(field, figures_of, plain, wider, functions):
+def _fit_widths(field, figures_of, plain, wider, widths, functions):
     base, total, terms = figures_of(plain), 0.0, {}
     for name, operation in wider.items():
         increase = figures_of(operation) - base
         if np.count_nonzero(increase):
-            total = total + PLAIN_WIDTHS[0] * increase
-            terms[name] = _fit_lengths(increase, field, functions, plain.name)
+            a_byte = increase / ((WIDER - 1) * getattr(widths, name))
+            total = total + getattr(widths, name) * a_byte
+            terms[name] = _fit_lengths(a_byte, field, functions, plain.name)
     if not _is_same(total, base):
         raise ValueError(f"{plain.name}: its bytes {field} are not a sum of multiples of widths")
     return {name: coefficients for name, coefficients in terms.items() if coefficients}

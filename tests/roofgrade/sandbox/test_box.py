@@ -192,14 +192,10 @@ def test_a_setting_that_forbids_namespaces_is_named(monkeypatch, setting, value,
     assert f"sysctl -w {setting.replace('/', '.')}={change}" in told
 
 
-@pytest.mark.parametrize(
-    ("said", "reason"),
-    [
-        ("unshare: Operation not permitted", "docker run"),
-        ("bwrap: execvp python: Permission denied", "chmod -R go+rX"),
-        ("", "gave no reason"),
-    ],
-)
+@pytest.mark.parametrize(("said", "reason"), [
+    ("unshare: Operation not permitted", "docker run"),
+    ("bwrap: execvp python: Permission denied", "chmod -R go+rX"), ("", "gave no reason"),
+])  # fmt: skip
 def test_a_refusal_says_what_to_do(monkeypatch, said, reason):
     monkeypatch.setattr(host, "_read_setting", lambda name: "")
     assert reason in str(host.explain_failure(said))

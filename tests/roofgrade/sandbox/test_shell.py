@@ -13,14 +13,12 @@ from roofgrade.sandbox.inside.recorder import MOST_OF_STREAM
 TRUNCATED = "\n... Output truncated ...\n"
 DROPPED = "... An output was too large and was omitted ...\n"
 CELLS = [
-    "1 + 1",
-    "x = 3\nx;",
+    "1 + 1", "x = 3\nx;",
     "print('a')\nprint('b', end='')\nimport sys\nprint('c', file=sys.stderr)",
     "_ + _2 if '_2' in globals() else (_, In[1], Out[1])",
     "1 / 0",
     "def f(n):\n    return g(n)\ndef g(n):\n    raise KeyError(n)\nf(3)",
-    "x = = 1",
-    "if True:\nprint()",
+    "x = = 1", "if True:\nprint()",
     "import asyncio\nawait asyncio.sleep(0.01)\nprint('slept')",
     "later = asyncio.ensure_future(asyncio.sleep(0.01, 'done'))",
     "await later",
@@ -36,21 +34,19 @@ CELLS = [
     "print('gone')\nclear_output(wait=True)\nprint('stays')",
     "import numpy as np\nnp.linspace(0, 1, 3)",
     "import warnings\nwarnings.warn('careful')",
-    "import sys\nsys.exit(3)",
-    "raise KeyboardInterrupt",
+    "import sys\nsys.exit(3)", "raise KeyboardInterrupt",
     "class Rich:\n    def _repr_html_(self): return '<i>rich</i>'\nRich()",
     "class Broken:\n    def __repr__(self): raise ValueError('no')\nBroken()",
     "import ipywidgets\nipywidgets.IntSlider(3)",
     "import anywidget\nclass Wide(anywidget.AnyWidget):\n    _esm = 'export default {}'\nWide()",
     "type(get_ipython()).__name__, 'IPKernelApp' in get_ipython().config",
-    "?print",
-    "%matplotlib inline",
+    "?print", "%matplotlib inline",
     "import matplotlib.pyplot as plt\nplt.plot([1, 2])",
     "__name__, __doc__ is None or 'Automatically' in __doc__",
     "import pickle\nclass Kept: pass\npickle.loads(pickle.dumps(Kept())).__class__ is Kept",
     "import os\nos.write(1, b'raw')\ntime.sleep(0.5)",
     "1",
-]
+]  # fmt: skip
 # What differs from run to run, or by where Python lies.
 VARIES = (
     (r"\x1b\[[0-9;]*m", ""),
@@ -128,15 +124,10 @@ def test_a_cell_puts_out_the_same_as_under_a_kernel(kernel, sandbox, number):
     assert sandbox[number] == kernel[number]
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "%matplotlib widget",
-        "%matplotlib no-such-backend",
-        "%pylab",
-        "import matplotlib.pyplot as plt\nplt.switch_backend('ipympl')",
-    ],
-)
+@pytest.mark.parametrize("source", [
+    "%matplotlib widget", "%matplotlib no-such-backend", "%pylab",
+    "import matplotlib.pyplot as plt\nplt.switch_backend('ipympl')",
+])  # fmt: skip
 def test_every_backend_is_inline(child, source):
     reply, _ = child.run(source)
     assert "error" not in {output["output_type"] for output in reply["outputs"]}
