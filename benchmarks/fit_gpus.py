@@ -15,9 +15,9 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import roofkit as rk
+from roofkit.models.predictions import Prediction
 from rooflab import published
 from rooflab.machine import gpus
-from rooflab.machine.predictions import Prediction
 
 PUBLISHED = Path(published.__file__).parent
 DATA = Path(__file__).parents[1] / "tests/data/gpu"

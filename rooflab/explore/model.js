@@ -2,24 +2,10 @@ const ROOFS = {
   wide: { left: 74, right: WIDTH - 14, top: 8, bottom: 300 },
   narrow: { left: 62, right: 388, top: 8, bottom: 270 },
 };
-const NARROW = 520, LARGEST = 36; // pixels: of the page, and of a point that takes all the time
 const INTENSITIES = [0.3, 5e4]; // points beyond are drawn at the edge
-const PHASES = ["prefill", "decode"], SLIDERS = ["batch", "prompt", "answer", "reached"];
-const SCALES = { peak: 1e12, bandwidth: 1e9 };
-const OWN = ["peak", "bandwidth"]; // figures of one's own chip; 0 means the chosen chip's
-const SHARES = [0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1];
+const LARGEST = 36; // pixels: a point that takes all the time
 const BOUND = { compute: "math", memory: "memory" };
 const PARTS = ["weights", "cache", "activations"];
-
-const make = (parent, tag, attributes = {}, text = "") => {
-  const node = parent.appendChild(document.createElement(tag));
-  set(node, attributes);
-  node.textContent = text;
-  return node;
-};
-const grouped = (value) => value.toLocaleString("en-US");
-const percent = (share) => `${(100 * share).toFixed(1)}%`;
-const inUnit = (value, unit) => (value ? engineering(value) + unit : "–");
 
 function readModel(model) {
   const data = model.get("data"), state = model.get("state"), text = model.get("text");
@@ -155,66 +141,6 @@ function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
     said.textContent = fill(text.pass_takes, { pass: text[state.phase], time: words.taken });
     more.textContent = words.aside;
   };
-}
-
-// Lists and sliders above the figure; returns a function that sets them to a state.
-function addControls(controls, below, data, text, change) {
-  controls.className = "controls";
-  for (const part of [controls, below]) {
-    // Keeps these keys from notebooks and decks, where they have other meanings.
-    part.addEventListener("keydown", (event) => event.stopPropagation());
-    part.dataset.lmSuppressShortcuts = "true";
-  }
-  const labelled = (name) => {
-    const label = make(controls, "label", { class: SLIDERS.includes(name) ? "length" : "choice" });
-    make(label, "span", {}, text[`choose_${name}`]);
-    return label;
-  };
-  const lists = Object.entries(data.choices).map(([name, values]) => {
-    const list = make(labelled(name), "select", { "aria-label": text[`choose_${name}`] });
-    const options = values.map((value) => {
-      const shown = text[`${BITS.includes(name) ? "bits" : name}_${value}`] ?? String(value);
-      return [value, make(list, "option", { value }, shown)];
-    });
-    // Another chip comes with its own figures.
-    const reset = name === "chip" ? { peak: 0, bandwidth: 0 } : {};
-    list.addEventListener("change", () => change({ [name]: values[list.selectedIndex], ...reset }));
-    return (state) => {
-      list.selectedIndex = values.indexOf(state[name]);
-      for (const [value, option] of options) option.disabled = !available(data, state, name, value);
-    };
-  });
-  const owned = OWN.map((name) => {
-    const field = make(labelled(name), "input", { type: "number", min: 0, step: "any" });
-    set(field, { "aria-label": text[`choose_${name}`] });
-    field.addEventListener("change", () => change({ [name]: field.value * SCALES[name] || 0 }));
-    return (state) => {
-      const chip = data.chips[state.chip], usual = { ...chip, peak: chip.peaks[16] }[name];
-      field.value = significant((state[name] || usual) / SCALES[name], 6);
-    };
-  });
-  const sliders = SLIDERS.map((name) => {
-    const stops = data.stops[name] ?? SHARES, label = labelled(name);
-    const written = name === "reached" ? (share) => `${Math.round(100 * share)}%` : grouped;
-    const range = { type: "range", min: 0, max: stops.length - 1, step: 1 };
-    const slider = make(label, "input", { ...range, "aria-label": text[`choose_${name}`] });
-    const shown = make(label, "b");
-    slider.addEventListener("input", () => change({ [name]: stops[slider.value] }));
-    return (state) => {
-      const value = state[name] ?? 1;
-      slider.value = stops.indexOf(value);
-      shown.textContent = written(value);
-      set(slider, { "aria-valuetext": written(value) });
-    };
-  });
-  const group = { class: "phases", role: "group", "aria-label": text.choose_phase };
-  const phases = make(below, "div", group);
-  const buttons = PHASES.map((phase) => {
-    const button = make(phases, "button", { type: "button" }, text[phase]);
-    button.addEventListener("click", () => change({ phase }));
-    return (state) => set(button, { "aria-pressed": state.phase === phase });
-  });
-  return (state) => [...lists, ...owned, ...sliders, ...buttons].forEach((show) => show(state));
 }
 
 // The table of layers, one row each; returns a function that fills it.

@@ -1,6 +1,5 @@
 """A served language model: its layers on the roofline, a table of them, and the totals."""
 
-import functools
 import html
 from dataclasses import replace
 
@@ -9,10 +8,8 @@ import traitlets
 from roofkit._inputs import check_number
 from roofkit.hardware import chip as find_chip
 from roofkit.hardware import chips as known_chips
-from roofkit.models.llm import bit_formats
-from roofkit.models.llm.chip_rates import UNLIMITED
+from roofkit.models.llm import bit_formats, page_data
 from roofkit.models.llm.configs import llm, llms
-from roofkit.models.llm.count_coefficients import fit_count_coefficients
 from roofkit.models.llm.llm_viewer import CONVENTION
 from roofkit.models.llm.model import LLM
 from roofkit.models.llm.split import Split
@@ -28,7 +25,6 @@ CHOICES = {
     "attention": ("flash", "unfused"), "phase": ("prefill", "decode"),
 }  # fmt: skip
 FORMATS = ("weights", "activations", "kv")
-PLAIN = LLM("plain", hidden=64, layers=1, heads=64, vocabulary=64, mlp=64)
 
 
 def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answer=256,
@@ -119,11 +115,12 @@ class ModelExplorer(Explorer):
 
     def __init__(self, models, chips, state, text):
         self.reasons_left_out = {}
-        self._models, of_models = self._list_offers(models, _model_data, state["model"])
-        self._chips, of_chips = self._list_offers(chips, _chip_data, state["chip"])
+        describe_model, describe_chip = page_data.describe_model, page_data.describe_chip
+        self._models, of_models = self._list_offers(models, describe_model, state["model"])
+        self._chips, of_chips = self._list_offers(chips, describe_chip, state["chip"])
         self._serve(state)  # raises if the initial choices cannot be served
         data = {
-            "models": of_models, "chips": of_chips, "formats": bit_formats.list_formats(PLAIN),
+            "models": of_models, "chips": of_chips, "formats": page_data.describe_formats(),
             "stops": {name: _list_stops(name, state[name]) for name in REACH},
             "choices": {
                 "model": list(of_models), "chip": list(of_chips), "n": CHIPS,
@@ -139,7 +136,7 @@ class ModelExplorer(Explorer):
         offers, data = {}, {}
         for item in items:
             try:
-                data[item.name], offers[item.name] = read_data(item), item
+                data[item.name], offers[item.name] = read_data(item, CHIPS), item
             except ValueError as error:
                 if item.name == start:
                     raise
@@ -148,7 +145,7 @@ class ModelExplorer(Explorer):
 
     def _serve(self, state):
         chip = self._chips[state["chip"]]
-        dtypes = bit_formats.pick_dtypes(_list_peaks(chip))
+        dtypes = bit_formats.pick_dtypes(page_data.list_peaks(chip))
         if peak := state["peak"]:
             times = peak / chip.peaks[dtypes[16]]
             chip = replace(chip, peaks={name: times * own for name, own in chip.peaks.items()})
@@ -209,7 +206,7 @@ class ModelExplorer(Explorer):
 
 
 class ModelPicture(Picture):
-    _esm = read_javascript("marks.js", "loglog.js", "passes.js", "model.js")
+    _esm = read_javascript("controls.js", "marks.js", "loglog.js", "passes.js", "model.js")
     _css = Picture._css + (HERE / "model.css").read_text(encoding="utf-8")
 
     data = traitlets.Dict().tag(sync=True)
@@ -219,54 +216,3 @@ class ModelPicture(Picture):
 def _list_stops(name, value):
     first, last = REACH[name]
     return sorted({2**exponent for exponent in range(first, last + 1)} | {value})
-
-
-def _list_peaks(chip):
-    return {
-        name: float(peak) for name, peak in chip.peaks.items() if getattr(peak, "confirmed", True)
-    }
-
-
-@functools.cache
-def _model_data(model):
-    """Return the data that a page needs to compute a model's passes in each format."""
-    splits = {convention: {} for convention in CHOICES["convention"]}
-    for convention, n in [*(("roofkit", n) for n in CHIPS), (CONVENTION, 1)]:
-        try:
-            splits[convention][n] = fit_count_coefficients(model, n, convention)
-        except ValueError:
-            if (convention, n) == ("roofkit", 1):
-                raise
-    return {
-        "context": model.context, "window": model.window, "windowed": model.window_layers,
-        "layers": model.layers, "missed": 1 - model.experts_per_token / max(model.experts, 1),
-        "hidden": model.hidden, "splits": splits,
-        "formats": bit_formats.list_formats(model) if model.stored else None,
-    }  # fmt: skip
-
-
-@functools.cache
-def _chip_data(chip):
-    """Return the data that a page needs about a chip."""
-    peaks = _list_peaks(chip)
-    dtypes = bit_formats.pick_dtypes(peaks)
-    if not dtypes[16]:
-        raise ValueError(f"{chip.name} has no confirmed peak for 16-bit matrices")
-    if not getattr(chip.bandwidth, "confirmed", True):
-        raise ValueError(f"the bandwidth of {chip.name} is not confirmed")
-    links = {1: {}}
-    for n in CHIPS[1:]:
-        try:
-            rates = PLAIN.on(chip, split=Split(tensor=n))._passes.rates
-        except ValueError:  # the chip has no group of this size, or the table does not say
-            continue
-        links[n] = {
-            "all-gather": [rates.gather_share, rates.gather],
-            "all-reduce": [rates.reduce_share, rates.reduce],
-        }
-    return {
-        "peaks": peaks | {bits: peaks[name] for bits, name in dtypes.items() if name in peaks},
-        "dtypes": dtypes, "bandwidth": float(chip.bandwidth),
-        "capacity": chip.usable and float(chip.usable),
-        "on_chip": float(chip.on_chip or UNLIMITED), "links": links,
-    }  # fmt: skip

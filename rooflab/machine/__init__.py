@@ -7,10 +7,10 @@ reaches. ``predictions`` has times with intervals. ``gpu_kernels`` has formulas 
 ``gpus`` uses constants fitted to published GPU timings.
 """
 
+from roofkit.models.predictions import Prediction
 from rooflab.machine.calibration import Calibration, calibrate
 from rooflab.machine.gpus import GPUCalibration
 from rooflab.machine.measurements import Measurements, measure
-from rooflab.machine.predictions import Prediction
 
 __all__ = [
     "Calibration",

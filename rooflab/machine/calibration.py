@@ -10,11 +10,11 @@ from roofkit._inputs import check_number, check_sizes, itemsize, read_dtype
 from roofkit._units import engineering
 from roofkit.hardware import Chip
 from roofkit.kernels import SOFTMAX_FLOPS, matmul
+from roofkit.models.predictions import Prediction
 from roofkit.roofline import Cost, Roofline
 from rooflab.machine.gpu_kernels import PASSES, check_row_kernel_kind
 from rooflab.machine.gpus import find_gpu_calibration
 from rooflab.machine.measurements import Measurements
-from rooflab.machine.predictions import Prediction
 
 MIN_POINTS = 3  # the fewest points on each side of the ridge
 COVERAGE = 0.9

@@ -13,9 +13,9 @@ import numpy as np
 from roofkit import network
 from roofkit._inputs import check_number, check_sizes, itemsize, pick_16_bit, read_dtype
 from roofkit.hardware import Chip, chip
+from roofkit.models.predictions import Prediction
 from roofkit.roofline import Cost, Roofline, larger
 from rooflab.machine import gpu_kernels
-from rooflab.machine.predictions import Prediction
 
 GPUS_TABLE = Path(__file__).with_name("gpus.toml")
 COVERAGE = 0.9

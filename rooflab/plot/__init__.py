@@ -10,6 +10,7 @@ from rooflab.plot.convolutions import conv_shapes
 from rooflab.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from rooflab.plot.measured_times import measured_times
 from rooflab.plot.models import layers
+from rooflab.plot.ridge import ridge
 from rooflab.plot.rooflines import roofline, times
 from rooflab.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
 from rooflab.plot.tables import table
@@ -21,6 +22,6 @@ from rooflab.plot.years import over_years
 __all__ = [
     "COLOURS", "LINES", "Picture", "bottleneck_map", "collective", "conv_shapes", "engineering",
     "layers", "matmul_batches", "matmul_cuts", "matmul_pair", "matmul_shapes", "matmul_times",
-    "measured_times", "over_tokens", "over_years", "overlap_blocks", "roofline", "show",
+    "measured_times", "over_tokens", "over_years", "overlap_blocks", "ridge", "roofline", "show",
     "split_times", "table", "time_breakdown", "times", "topologies", "traffic",
 ]  # fmt: skip

@@ -31,13 +31,10 @@ def value(shown):
     return float(number) * PREFIXES[prefix]
 
 
-@pytest.mark.parametrize(
-    "chip",
-    [
-        "TPU v5e",
-        pytest.param("RTX 4090", marks=pytest.mark.weekly("the picture is right on every chip")),
-    ],
-)
+@pytest.mark.parametrize("chip", [
+    "TPU v5e",
+    pytest.param("RTX 4090", marks=pytest.mark.weekly("the picture is right on every chip")),
+])  # fmt: skip
 def test_all_settings_show_what_ring_1_counts(context, chip):
     live = explore.matmul(chip, B=100, D=5120)
     picture = live.children[-1]

@@ -99,17 +99,21 @@ def test_what_there_is_not_gives_way_to_the_nearest(live, shown):
     assert sum(each["wanted"] != each["state"] for each in shown) > 15
 
 
-@pytest.fixture(scope="module")
-def alone(tmp_path_factory):
-    """A page with only the picture, without Jupyter or a kernel."""
-    body = render_explorer()
-    path = tmp_path_factory.mktemp("alone") / "model.html"
+def write_page(live, path):
+    """Write a page with only the picture, without Jupyter or a kernel, and return its address."""
     scale = '<meta name="viewport" content="width=device-width, initial-scale=1">'
     head = f'<head><meta charset="utf-8">{scale}<title>A model</title></head>'
-    page = f'<!doctype html><html lang="en">{head}<body>{body}</body></html>'
-    path.write_text(page, encoding="utf-8")
-    assert path.stat().st_size < 1.5e6
+    body = f"<body>{render_explorer(live)}</body>"
+    path.write_text(f'<!doctype html><html lang="en">{head}{body}</html>', encoding="utf-8")
     return path.as_uri()
+
+
+@pytest.fixture(scope="module")
+def alone(live, tmp_path_factory):
+    path = tmp_path_factory.mktemp("alone") / "model.html"
+    address = write_page(explore.model(), path)
+    assert path.stat().st_size < 1.5e6
+    return address
 
 
 @pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 900}])
@@ -184,6 +188,43 @@ def assert_shown(page, live, state):
     assert rows[-1][1:5:3] == [engineering(table.flops).strip(), f"{engineering(table.time)}s"]
     label = page.locator(".roofkit-picture svg").get_attribute("aria-label")
     assert f"{state['model']} on {state['n']} × {state['chip']}" in label
+
+
+@pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 900}])
+def test_the_squares_of_a_ridge_light_with_the_users(context, size, tmp_path):
+    live, page = explore.ridge(), context.new_page()
+    path = tmp_path / "ridge.html"
+    page.set_viewport_size(size)
+    page.goto(write_page(live, path))
+    assert path.stat().st_size < 1e5
+    squares, lit = page.locator("rect.square"), page.locator("rect.lit")
+
+    def assert_lit(**changes):
+        live.children[-1].state = live.state | changes
+        assert squares.count() == round(live.squares)
+        assert lit.count() == min(round(live.flops_per_byte), round(live.squares))
+        table = getattr(live, live.state["phase"])
+        said, step, each = page.locator(".readings > div").all_inner_texts()
+        assert said.endswith(f"{lit.count()} of {squares.count()}")
+        tokens = live.flops_per_byte * live.deployment.precision.widths.weights / 2
+        assert step.endswith(f"{engineering(table.time)}s")
+        assert each.endswith(f"{engineering(table.time / tokens)}s")
+        full = live.flops_per_byte >= live.squares
+        assert page.locator("rect.pipe.idle").count() == full
+
+    assert_lit()
+    for _ in range(4):
+        page.get_by_role("slider", name="users").press("ArrowRight")
+    assert_lit(batch=16)
+    page.get_by_role("combobox", name="weights").select_option("4")
+    assert_lit(weights=4)
+    page.get_by_role("combobox", name="chip").select_option("TPU v5e")
+    assert_lit(chip="TPU v5e")
+    page.get_by_role("button", name="read").click()
+    assert_lit(phase="prefill")
+    assert page.evaluate("document.documentElement.scrollWidth") == size["width"]
+    screenshot(page, f"ridge-{size['width']}")
+    page.close()
 
 
 @pytest.mark.weekly("the live model moves in a notebook, and Python follows")

@@ -235,18 +235,15 @@ NO_SLIDE = new_notebook(cells=[new_markdown_cell("# A title")])
 FAILS = new_notebook(cells=[cell("f-open", "slide", "# A title"), new_code_cell("1 / 0")])
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("talk.toml", "", "talk.toml: a talk needs a title"),
-        ("talk.toml", "\ufeff" + talk_text("id = 'l01-titel'"), "talk.toml:3: no slide"),
-        ("talk.toml", "title = 'é'".encode("latin-1"), "talk.toml: save it as UTF-8"),
-        ("own.ipynb", "no json", "own.ipynb: this is not a notebook"),
-        ("own.ipynb", "[]", "own.ipynb: this is not a notebook"),
-        ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell starts a slide; give one"),
-        ("own.ipynb", nbformat.writes(FAILS), "own.ipynb: a cell fails: ZeroDivisionError: divis"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("talk.toml", "", "talk.toml: a talk needs a title"),
+    ("talk.toml", "\ufeff" + talk_text("id = 'l01-titel'"), "talk.toml:3: no slide"),
+    ("talk.toml", "title = 'é'".encode("latin-1"), "talk.toml: save it as UTF-8"),
+    ("own.ipynb", "no json", "own.ipynb: this is not a notebook"),
+    ("own.ipynb", "[]", "own.ipynb: this is not a notebook"),
+    ("own.ipynb", nbformat.writes(NO_SLIDE), "own.ipynb: no cell starts a slide; give one"),
+    ("own.ipynb", nbformat.writes(FAILS), "own.ipynb: a cell fails: ZeroDivisionError: divis"),
+])  # fmt: skip
 def test_what_stops_the_builder_is_said_in_a_sentence(tmp_path, capsys, name, content, said):
     path = tmp_path / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())

@@ -98,14 +98,11 @@ def probed(name, source, points):
     return inline.make_probe_cells(mystcells.read_lecture(name, source, points))
 
 
-@pytest.mark.parametrize(
-    ("kind", "read", "points"),
-    [
-        ("lecture", mystcells.read_lecture, notebooks.find_question_points),
-        ("problem-set", mystcells.read_problem_set, points),
-        ("prose", probed, points),
-    ],
-)
+@pytest.mark.parametrize(("kind", "read", "points"), [
+    ("lecture", mystcells.read_lecture, notebooks.find_question_points),
+    ("problem-set", mystcells.read_problem_set, points),
+    ("prose", probed, points),
+])  # fmt: skip
 def test_a_text_in_error_is_reported_with_its_line(kind, read, points):
     errors = Path(__file__).with_name("errors.toml").read_text(encoding="utf-8")
     for error in tomllib.loads(errors)[kind]:
@@ -188,14 +185,11 @@ def test_expressions_in_prose_become_the_values_that_the_run_leaves_and_no_cell_
     assert below == ["", "`` 241", "", "1. One", "", "   - a", "   - b"]
 
 
-@pytest.mark.parametrize(
-    ("prose", "first", "second", "name"),
-    [
-        ("{eval}`cache / 2`", "cache = 2", "prompt, cache = 1, 3", "cache"),
-        ("{eval}`sum(n for n in each)`", "each = [1]", "for each in [[1], [2]]: pass", "each"),
-        ("{eval}`cache:.0f`", "cache = 2", "with open(name) as cache: pass", "cache"),
-    ],
-)
+@pytest.mark.parametrize(("prose", "first", "second", "name"), [
+    ("{eval}`cache / 2`", "cache = 2", "prompt, cache = 1, 3", "cache"),
+    ("{eval}`sum(n for n in each)`", "each = [1]", "for each in [[1], [2]]: pass", "each"),
+    ("{eval}`cache:.0f`", "cache = 2", "with open(name) as cache: pass", "cache"),
+])  # fmt: skip
 def test_prose_reads_no_name_that_a_later_cell_binds_again(prose, first, second, name):
     cells = {"prose": markdown(prose), "a": code(first), "b": code(second)}
     for order in (["a", "prose", "b"], ["prose", "a", "b"]):

@@ -84,16 +84,13 @@ def test_a_term_gives_dates_with_a_zone(folder):
     assert course.Course(ROOT).term == course.Term(), "the file that goes out sets nothing"
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("due.ps1 = '31 January'", "without quotes"),
-        ("due.ps99 = 2027-01-31T18:00:00", "The course has: ps1"),
-        ("upload.ps99 = 'Moodle'", "The course has: ps1"),
-        ("deadline = 1", "no setting deadline"),
-        ("due.ps1 = ", "term.toml: Invalid value"),
-    ],
-)
+@pytest.mark.parametrize(("text", "told"), [
+    ("due.ps1 = '31 January'", "without quotes"),
+    ("due.ps99 = 2027-01-31T18:00:00", "The course has: ps1"),
+    ("upload.ps99 = 'Moodle'", "The course has: ps1"),
+    ("deadline = 1", "no setting deadline"),
+    ("due.ps1 = ", "term.toml: Invalid value"),
+])  # fmt: skip
 def test_a_term_in_error_says_where(folder, text, told):
     with pytest.raises(ValueError, match=told):
         _ = folder(text).term

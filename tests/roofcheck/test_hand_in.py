@@ -145,17 +145,14 @@ def test_what_is_missing_or_fails_stops_it_until_the_student_says_so(place, monk
     assert "You don't need to send this file" in str(done)
 
 
-@pytest.mark.parametrize(
-    ("me", "user", "told"),
-    [
-        ('me = "ada8"', "", "Your class has no id ada8."),
-        ('me = "ada7@example.edu"', "", 'If your id is ada7, write me = "ada7".'),
-        ("me = ...", "", "Your id is missing"),
-        ("me = 7", "", 'in quotes: me = "7"'),
-        ('me = "a/b"', "", "a/b can't be an id"),
-        ('me = "bob"', "ada7", 'you are handing in as ada7. Write me = "ada7"'),
-    ],
-)
+@pytest.mark.parametrize(("me", "user", "told"), [
+    ('me = "ada8"', "", "Your class has no id ada8."),
+    ('me = "ada7@example.edu"', "", 'If your id is ada7, write me = "ada7".'),
+    ("me = ...", "", "Your id is missing"),
+    ("me = 7", "", 'in quotes: me = "7"'),
+    ('me = "a/b"', "", "a/b can't be an id"),
+    ('me = "bob"', "ada7", 'you are handing in as ada7. Write me = "ada7"'),
+])  # fmt: skip
 def test_an_id_that_is_nobodys_is_told(place, monkeypatch, me, user, told):
     notebook = place(me=me)
     if user:
@@ -192,15 +189,12 @@ def test_a_kernel_that_dies_and_a_cell_without_end_are_told(place):
     assert found.ended.endswith("ridge: a cell was stopped after 1 seconds.")
 
 
-@pytest.mark.parametrize(
-    ("path", "name", "told"),
-    [
-        (None, "ps2", "ps1.ipynb isn't ps2: its questions belong to ps1."),
-        (None, "ps9", "There's no problem set 'ps9'."),
-        (ROOT / "none.ipynb", SET, "No such file"),
-        (ROOT / "README.md", SET, "isn't a readable notebook"),
-    ],
-)
+@pytest.mark.parametrize(("path", "name", "told"), [
+    (None, "ps2", "ps1.ipynb isn't ps2: its questions belong to ps1."),
+    (None, "ps9", "There's no problem set 'ps9'."),
+    (ROOT / "none.ipynb", SET, "No such file"),
+    (ROOT / "README.md", SET, "isn't a readable notebook"),
+])  # fmt: skip
 def test_what_is_no_notebook_of_the_set_is_told(place, path, name, told):
     report = hand_in_file(path or place(), name)
     assert (report.state, report.can_go_on) == ("stopped", False)

@@ -137,14 +137,11 @@ def test_what_is_due_and_handed_in_stands_there(folder):
     assert "without quotes" in home.page_data()["notes"][0]
 
 
-@pytest.mark.parametrize(
-    ("file", "told_"),
-    [
-        ("", "ROOFKIT_ANSWERS is empty"),
-        ("{folder}/course/en/index.json/answers.jsonl", "is a file, not a folder"),
-        ("{folder}/course", "is a folder"),
-    ],
-)
+@pytest.mark.parametrize(("file", "told_"), [
+    ("", "ROOFKIT_ANSWERS is empty"),
+    ("{folder}/course/en/index.json/answers.jsonl", "is a file, not a folder"),
+    ("{folder}/course", "is a folder"),
+])  # fmt: skip
 def test_what_is_not_kept_is_said(folder, monkeypatch, file, told_):
     monkeypatch.setenv(answers.FILE_VARIABLE, file.format(folder=folder))
     data = Home(folder).page_data()
@@ -205,16 +202,13 @@ def test_an_installation_brings_what_jupyterlab_loads():
 LATER, BEFORE = DAY + timedelta(days=36500), DAY - timedelta(days=1)
 
 
-@pytest.mark.parametrize(
-    ("status", "is_here", "due", "wanted"),
-    [
-        (Status(), False, None, []),
-        (Status(released=True), False, None, ["fetch"]),
-        (Status(released=True), True, None, ["hand-in", "give-up"]),
-        (Status(handed_in=DAY), True, LATER, ["hand-in"]),
-        (Status(handed_in=DAY, feedback=True), True, BEFORE, ["hand-in", "feedback", "give-up"]),
-    ],
-)
+@pytest.mark.parametrize(("status", "is_here", "due", "wanted"), [
+    (Status(), False, None, []),
+    (Status(released=True), False, None, ["fetch"]),
+    (Status(released=True), True, None, ["hand-in", "give-up"]),
+    (Status(handed_in=DAY), True, LATER, ["hand-in"]),
+    (Status(handed_in=DAY, feedback=True), True, BEFORE, ["hand-in", "feedback", "give-up"]),
+])  # fmt: skip
 def test_the_buttons_of_a_set_follow_its_state(folder, status, is_here, due, wanted):
     here = course.Course(folder)
     stands = course_progress.measure_set(

@@ -47,16 +47,13 @@ def test_it_names_the_first_cell_for_what_that_would_load(shells, code):
     assert line.startswith("First run the first code cell of this notebook, which loads ")
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "1 / 0",
-        "def f():\n    return chekc(1)\nf()",
-        "np = 1\nnp.ones",
-        "raise NameError('np')",
-        "np = 1\nexec('np', {})",  # it is there, and missing elsewhere
-    ],
-)
+@pytest.mark.parametrize("code", [
+    "1 / 0",
+    "def f():\n    return chekc(1)\nf()",
+    "np = 1\nnp.ones",
+    "raise NameError('np')",
+    "np = 1\nexec('np', {})",  # it is there, and missing elsewhere
+])  # fmt: skip
 def test_every_other_error_is_as_ever(shells, code):
     told, plain = shells
     assert (shown := said(plain, code))

@@ -123,14 +123,11 @@ def test_a_grade_that_stands_in_the_file_is_never_emptied(course):
     assert said[0] == "unread has no final grade (not yet marked), so the grade 17.00 stays"
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("a,b\n1,2\n", "lms.csv is neither Moodle's"),
-        ("Identifier,Grade,Maximum Grade\n1,,26\n", "no line in .*lms.csv"),
-        ("Identifier,Grade,Maximum Grade\n\udce9,,26\n", "lms.csv is not in UTF-8. Save it as"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("a,b\n1,2\n", "lms.csv is neither Moodle's"),
+    ("Identifier,Grade,Maximum Grade\n1,,26\n", "no line in .*lms.csv"),
+    ("Identifier,Grade,Maximum Grade\n\udce9,,26\n", "lms.csv is not in UTF-8. Save it as"),
+])  # fmt: skip
 def test_another_file_is_refused(course, text, said):
     with pytest.raises(ValueError, match=said):
         filled(course, text)

@@ -78,21 +78,18 @@ def test_what_is_of_another_set_is_not_of_this_one(course):
     assert list_folders(course, "ps1") == []
 
 
-@pytest.mark.parametrize(
-    ("path", "data", "why"),
-    [
-        ("amy/stuff/Untitled.ipynb", b"{", "which set"),
-        ("amy/notes.txt", b"", "nothing for ps1, only notes.txt"),
-        ("amy/ps1.py", b"", "not a notebook"),
-        ("cem.zip", b"", "archive. Unpack it, put its files in submitted/ID/ps1/"),
-        ("fay.docx", b"", "If it belongs to a student, put it in submitted/ID/ps1/"),
-        ("ps1.ipynb", WORK, "owner is unclear"),
-        ("amy/ps1-ps2/Untitled.ipynb", b"{", "which set"),
-        (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
-        ("a\nb/ps1/ps1.ipynb", WORK, "control"),
-        (os.fsdecode(b"\xff\xfe/ps1/ps1.ipynb"), WORK, "UTF-8"),
-    ],
-)
+@pytest.mark.parametrize(("path", "data", "why"), [
+    ("amy/stuff/Untitled.ipynb", b"{", "which set"),
+    ("amy/notes.txt", b"", "nothing for ps1, only notes.txt"),
+    ("amy/ps1.py", b"", "not a notebook"),
+    ("cem.zip", b"", "archive. Unpack it, put its files in submitted/ID/ps1/"),
+    ("fay.docx", b"", "If it belongs to a student, put it in submitted/ID/ps1/"),
+    ("ps1.ipynb", WORK, "owner is unclear"),
+    ("amy/ps1-ps2/Untitled.ipynb", b"{", "which set"),
+    (f"{'x' * 129}/ps1/ps1.ipynb", WORK, "128"),
+    ("a\nb/ps1/ps1.ipynb", WORK, "control"),
+    (os.fsdecode(b"\xff\xfe/ps1/ps1.ipynb"), WORK, "UTF-8"),
+])  # fmt: skip
 def test_what_nobody_can_tell_needs_a_person(course, path, data, why):
     put(course, path, data)
     folder = only(course)
@@ -275,18 +272,15 @@ def test_what_is_beyond_the_bounds_is_refused(course):
     assert not reasons
 
 
-@pytest.mark.parametrize(
-    ("notebooks", "graded", "needs"),
-    [
-        ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
-        ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
-        ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
-        ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "different work"),
-        ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "different work"),
-        ({"ps1.ipynb": b"{", "ps1-final.ipynb": WORK}, WORK, "cannot be read"),
-        ({"ps1.ipynb": b"{", "ps1-final.ipynb": b"["}, b"{", ""),
-    ],
-)
+@pytest.mark.parametrize(("notebooks", "graded", "needs"), [
+    ({"ps1.ipynb": RELEASED, "ps1-final.ipynb": WORK}, WORK, ""),
+    ({"ps1.ipynb": NOTED, "ps1-copy1.ipynb": SPACED}, NOTED, ""),
+    ({"ps1.ipynb": WORK, "Untitled.ipynb": OTHER}, WORK, ""),
+    ({"ps1.ipynb": WORK, "ps1-final.ipynb": MORE}, WORK, "different work"),
+    ({"ps1 (1).ipynb": WORK, "ps1 (2).ipynb": MORE}, MORE, "different work"),
+    ({"ps1.ipynb": b"{", "ps1-final.ipynb": WORK}, WORK, "cannot be read"),
+    ({"ps1.ipynb": b"{", "ps1-final.ipynb": b"["}, b"{", ""),
+])  # fmt: skip
 def test_of_several_notebooks_the_one_with_work_is_graded(course, notebooks, graded, needs):
     for at, (name, data) in enumerate(notebooks.items()):
         os.utime(put(course, f"amy/ps1/{name}", data), (at, at))
@@ -303,14 +297,11 @@ def test_files_are_found_from_where_the_notebook_is(course):
     assert read_submission(only(course)).files["data.csv"] == b"1"
 
 
-@pytest.mark.parametrize(
-    ("stamp", "kept"),
-    [
-        (b"2026-02-02 15:58:23.948203 UTC\n", "2026-02-02 15:58:23.948203 UTC"),
-        (b"\xff" * 1000, ""),
-        (b"2026-13-99 99:99", ""),
-    ],
-)
+@pytest.mark.parametrize(("stamp", "kept"), [
+    (b"2026-02-02 15:58:23.948203 UTC\n", "2026-02-02 15:58:23.948203 UTC"),
+    (b"\xff" * 1000, ""),
+    (b"2026-13-99 99:99", ""),
+])  # fmt: skip
 def test_the_time_of_handing_in_is_nbgraders(course, stamp, kept):
     put(course, "amy/ps1/ps1.ipynb")
     put(course, "amy/ps1/timestamp.txt", stamp)

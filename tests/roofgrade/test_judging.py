@@ -227,20 +227,17 @@ def test_only_a_check_can_be_asked_for(source):
         probes.read_check(source)
 
 
-@pytest.mark.parametrize(
-    ("name", "answer", "shown"),
-    [
-        ("ps1.ridge", 403.296, "403.296 FLOP/byte"),
-        ("ps1.ridge", "1.5 ms\x1b[2J\u202e", "1.5 ms[2J"),
-        ("ps1.order", ("H200", "B200"), "H200, B200"),
-        ("ps1.order", {"a": {"b": [1]}}, "a: {'b': [1]}"),
-        ("ps1.attainable", max, ""),
-        ("ps3.volume", k * D, ""),
-        ("ps1.bound", "x" * 9_000, "x" * 298 + " …"),
-        ("ps1.order", ["y" * 300] * 9_000, "too long or too deep"),
-        ("ps1.ridge", Decimal("1e999999"), "1E+999999"),
-    ],
-)
+@pytest.mark.parametrize(("name", "answer", "shown"), [
+    ("ps1.ridge", 403.296, "403.296 FLOP/byte"),
+    ("ps1.ridge", "1.5 ms\x1b[2J\u202e", "1.5 ms[2J"),
+    ("ps1.order", ("H200", "B200"), "H200, B200"),
+    ("ps1.order", {"a": {"b": [1]}}, "a: {'b': [1]}"),
+    ("ps1.attainable", max, ""),
+    ("ps3.volume", k * D, ""),
+    ("ps1.bound", "x" * 9_000, "x" * 298 + " …"),
+    ("ps1.order", ["y" * 300] * 9_000, "too long or too deep"),
+    ("ps1.ridge", Decimal("1e999999"), "1E+999999"),
+])  # fmt: skip
 def test_the_value_that_was_judged_is_text_of_one_line(name, answer, shown):
     assert judging.format_value(load_questions()[name], reply_to(name, answer)) == shown
 

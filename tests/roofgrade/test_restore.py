@@ -97,25 +97,22 @@ def test_a_whole_solution_comes_through_without_a_remark():
     assert has_no_remarks(found)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        lose_metadata,
-        format_3,
-        schema(None),
-        schema(4),
-        lambda nb: (lose_metadata(nb), format_3(nb)),
-        lambda nb: nb["metadata"].update(kernelspec={"name": "julia-1.9", "language": "julia"}),
-        lambda nb: nb.update(nbformat_minor=2),
-        lambda nb: cell(nb, "ps1-title").update(cell_type="heading", level=1),
-        lambda nb: nb.update(nbformat=5),
-        lambda nb: nb.pop("metadata"),
-        lambda nb: [each.update(id="same") for each in nb["cells"]],
-        lambda nb: [each["metadata"]["nbgrader"].update(points=1000, x=1) for each in nb["cells"]],
-        lambda nb: [each["metadata"].update(tags=["skip-execution"]) for each in nb["cells"]],
-        lambda nb: [each["metadata"]["nbgrader"].update(solution=False) for each in nb["cells"]],
-    ],
-)
+@pytest.mark.parametrize("change", [
+    lose_metadata,
+    format_3,
+    schema(None),
+    schema(4),
+    lambda nb: (lose_metadata(nb), format_3(nb)),
+    lambda nb: nb["metadata"].update(kernelspec={"name": "julia-1.9", "language": "julia"}),
+    lambda nb: nb.update(nbformat_minor=2),
+    lambda nb: cell(nb, "ps1-title").update(cell_type="heading", level=1),
+    lambda nb: nb.update(nbformat=5),
+    lambda nb: nb.pop("metadata"),
+    lambda nb: [each.update(id="same") for each in nb["cells"]],
+    lambda nb: [each["metadata"]["nbgrader"].update(points=1000, x=1) for each in nb["cells"]],
+    lambda nb: [each["metadata"].update(tags=["skip-execution"]) for each in nb["cells"]],
+    lambda nb: [each["metadata"]["nbgrader"].update(solution=False) for each in nb["cells"]],
+])  # fmt: skip
 def test_what_editors_and_converters_do_is_undone(change):
     assert is_complete(mended(change))
     assert order(mended(change).notebook) == IDS
@@ -246,22 +243,19 @@ def test_numbers_that_json_lacks_do_not_matter():
     assert is_complete(restore_notebook(raw, RELEASE))
 
 
-@pytest.mark.parametrize(
-    ("raw", "reason"),
-    [
-        (b"", "not JSON"),
-        (made()[:-200], "not JSON"),
-        (b"[" * 100_000, "too deeply"),
-        (b"null", "no readable cells"),
-        (b'{"cells": 3}', "no readable cells"),
-        (b'{"worksheets": [{"cells": [null]}]}', "no readable cells"),
-        (b'{"cells": []}', "nothing from this problem set"),
-        (b'{"cells": [{"source": 3}]}', "not text"),
-        (json.dumps({"cells": [{"source": "x" * 200_001}]}).encode(), "has more than"),
-        (json.dumps({"cells": [{"source": "x" * 200_000}] * 11}).encode(), "characters"),
-        (json.dumps({"cells": [{}] * (MOST_CELLS + 1)}).encode(), "cells"),
-    ],
-)
+@pytest.mark.parametrize(("raw", "reason"), [
+    (b"", "not JSON"),
+    (made()[:-200], "not JSON"),
+    (b"[" * 100_000, "too deeply"),
+    (b"null", "no readable cells"),
+    (b'{"cells": 3}', "no readable cells"),
+    (b'{"worksheets": [{"cells": [null]}]}', "no readable cells"),
+    (b'{"cells": []}', "nothing from this problem set"),
+    (b'{"cells": [{"source": 3}]}', "not text"),
+    (json.dumps({"cells": [{"source": "x" * 200_001}]}).encode(), "has more than"),
+    (json.dumps({"cells": [{"source": "x" * 200_000}] * 11}).encode(), "characters"),
+    (json.dumps({"cells": [{}] * (MOST_CELLS + 1)}).encode(), "cells"),
+])  # fmt: skip
 def test_what_is_no_notebook_of_this_set_is_refused_with_a_reason(raw, reason):
     with pytest.raises(RefusedError, match=reason):
         restore_notebook(raw, RELEASE)

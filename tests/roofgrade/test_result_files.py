@@ -85,16 +85,13 @@ def test_a_key_is_the_same_for_the_same_and_for_nothing_else(one, other, texts, 
     )
 
 
-@pytest.mark.parametrize(
-    ("file", "counts"),
-    [
-        ("roofgrade/new.py", True),
-        ("roofcheck/words/en.toml", True),
-        ("roofkit/hardware/chips.toml", True),
-        ("roofcheck/questions/puzzles.toml", True),
-        ("roofkit/README.md", False),
-    ],
-)
+@pytest.mark.parametrize(("file", "counts"), [
+    ("roofgrade/new.py", True),
+    ("roofcheck/words/en.toml", True),
+    ("roofkit/hardware/chips.toml", True),
+    ("roofcheck/questions/puzzles.toml", True),
+    ("roofkit/README.md", False),
+])  # fmt: skip
 def test_the_version_changes_with_every_file_that_results_depend_on(tmp_path, file, counts):
     copies = [shutil.copytree(each, tmp_path / each.name) for each in result_files.PACKAGES]
     before = result_files.hash_sources(copies)

@@ -45,24 +45,21 @@ def test_rosters_of_moodle_canvas_and_nbgrader_are_read(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("name,group\nAnn,a@b\n", "no id column"),
-        ("", "is empty"),
-        ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
-        ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' appears twice"),
-        ("id\nzo\u00e9\nzoe\u0301\n", "line 3: 'zo\u00e9' appears twice"),
-        ("id\nann\nANN\n", "line 3: 'ANN' and 'ann' are two spellings of the same id"),
-        (
-            "id\n<img src=x>\n",
-            "line 2: '<img src=x>' cannot be used as an id: the name contains '<=>'",
-        ),
-        ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be used as an id"),
-        ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells, but 2 column headings"),
-        ('id,last_name\nann,"Muster\n', "unexpected end of data"),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("name,group\nAnn,a@b\n", "no id column"),
+    ("", "is empty"),
+    ("id,email\nann,a@b\n,c@d\n", "line 3: no id for 'c@d'"),
+    ("id,email\nann,a@b\nann,c@d\n", "line 3: 'ann' appears twice"),
+    ("id\nzo\u00e9\nzoe\u0301\n", "line 3: 'zo\u00e9' appears twice"),
+    ("id\nann\nANN\n", "line 3: 'ANN' and 'ann' are two spellings of the same id"),
+    (
+        "id\n<img src=x>\n",
+        "line 2: '<img src=x>' cannot be used as an id: the name contains '<=>'",
+    ),
+    ("id\nann\x1b[2J\n", r"line 2: 'ann\\\\x1b\[2J' cannot be used as an id"),
+    ("id,last_name\nann,Muster, Jr.\n", "line 2: 3 cells, but 2 column headings"),
+    ('id,last_name\nann,"Muster\n', "unexpected end of data"),
+])  # fmt: skip
 def test_a_mistake_in_a_roster_is_named_by_its_line(tmp_path, text, said):
     with pytest.raises(ValueError, match=said):
         read(tmp_path, text)

@@ -61,32 +61,26 @@ def test_no_message_takes_more_memory_than_there_is(name):
         )
 
 
-@pytest.mark.parametrize(
-    ("raw", "why"),
-    [
-        (b"[]" * 100, "not JSON"),
-        (b'{"a": 1', "not JSON"),
-        (b"\xff\xfe\xfa", "not JSON"),
-        (b"[" * 101 + b"]" * 101, "too deeply"),
-        (b" " * 1_001, "more than 1,000 bytes"),
-        (b"[" + b"1," * 200 + b"1]", "more than 200 values"),
-        (b'{"a": ' * 40 + b"1" + b"}" * 40 + b",", "not JSON"),
-        (b"1" * 5_000, "more than 1,000 bytes"),
-    ],
-)
+@pytest.mark.parametrize(("raw", "why"), [
+    (b"[]" * 100, "not JSON"),
+    (b'{"a": 1', "not JSON"),
+    (b"\xff\xfe\xfa", "not JSON"),
+    (b"[" * 101 + b"]" * 101, "too deeply"),
+    (b" " * 1_001, "more than 1,000 bytes"),
+    (b"[" + b"1," * 200 + b"1]", "more than 200 values"),
+    (b'{"a": ' * 40 + b"1" + b"}" * 40 + b",", "not JSON"),
+    (b"1" * 5_000, "more than 1,000 bytes"),
+])  # fmt: skip
 def test_unreadable_text_is_refused_with_the_reason(raw, why):
     with pytest.raises(untrusted_json.UnreadableError, match=why):
         untrusted_json.read(raw, most=1_000, most_values=200)
 
 
-@pytest.mark.parametrize(
-    "plain",
-    [
-        {"cells": [], "of": "ω, 中文, 😀", "n": [1, 2.5, None, True]},
-        ["a, b: [c] {d}" * 1_000],
-        ["\\", '"', '\\"', "\\\\"] * 20,
-    ],
-)
+@pytest.mark.parametrize("plain", [
+    {"cells": [], "of": "ω, 中文, 😀", "n": [1, 2.5, None, True]},
+    ["a, b: [c] {d}" * 1_000],
+    ["\\", '"', '\\"', "\\\\"] * 20,
+])  # fmt: skip
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-32"])
 @pytest.mark.parametrize("ascii_only", [False, True])
 def test_honest_text_comes_in_as_it_is(plain, encoding, ascii_only):

@@ -431,18 +431,15 @@ def test_a_file_stands_for_the_chip_in_it(tmp_path):
     assert rk.group(one, 6).n == 6
 
 
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        ("none.toml", "cannot read .*none.toml: No such file or directory"),
-        (
-            "mine.json",
-            r"mine.json isn't a table of chips.*Measurements\.load\(path\)\.save_chip\(table\)",
-        ),
-        ("mine.toml", 'has 2 chips: toy, toy too; name one: ".*mine.toml:toy"'),
-        ("mine.toml:tor", "no chip of mine.toml is named 'tor'; nearest: toy"),
-    ],
-)
+@pytest.mark.parametrize(("asked", "told"), [
+    ("none.toml", "cannot read .*none.toml: No such file or directory"),
+    (
+        "mine.json",
+        r"mine.json isn't a table of chips.*Measurements\.load\(path\)\.save_chip\(table\)",
+    ),
+    ("mine.toml", 'has 2 chips: toy, toy too; name one: ".*mine.toml:toy"'),
+    ("mine.toml:tor", "no chip of mine.toml is named 'tor'; nearest: toy"),
+])  # fmt: skip
 def test_a_file_without_an_answer_is_refused(tmp_path, asked, told):
     _write(tmp_path, TOY)
     with pytest.raises(ValueError, match=told):

@@ -282,15 +282,12 @@ def test_a_matmul_refuses_what_it_cannot_draw(arguments, message):
         explore.matmul(**arguments)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        explore.roofline,
-        explore.matmul,
-        explore.chips,
-        lambda: explore.times(rk.Cost(1e12, 2e9), ["H100"]),
-    ],
-)
+@pytest.mark.parametrize("make", [
+    explore.roofline,
+    explore.matmul,
+    explore.chips,
+    lambda: explore.times(rk.Cost(1e12, 2e9), ["H100"]),
+])  # fmt: skip
 def test_live_pictures_speak_another_language(make, tmp_path, monkeypatch):
     translated = {key: f"«{text}»" for key, text in frame.WORDS.templates().items()}
     lines = (f"{json.dumps(key)} = {json.dumps(text)}\n" for key, text in translated.items())

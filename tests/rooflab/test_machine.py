@@ -422,19 +422,16 @@ def _damaged(change):
     return rewrite
 
 
-@pytest.mark.parametrize(
-    ("rewrite", "told"),
-    [
-        (lambda d: "{", "is not valid JSON"),
-        (lambda d: '{"name": "mine"}', 'has no measurements: its "format"'),
-        (_damaged(lambda d: d.update(version=2)), "has version 2, but this roofkit"),
-        (_damaged(lambda d: d.pop("machine")), "its header is damaged: 'machine' is missing"),
-        (_damaged(lambda d: d.update(timings=7)), "its header is damaged"),
-        (_damaged(lambda d: d["timings"][2].pop("bytes")), "timing 2 is damaged"),
-        (_damaged(lambda d: d["timings"][2].update(samples=[])), "timing 2 is damaged: samples"),
-        (_damaged(lambda d: d["timings"][2].update(dtype="fp31")), "dtype='fp31' is not known"),
-    ],
-)
+@pytest.mark.parametrize(("rewrite", "told"), [
+    (lambda d: "{", "is not valid JSON"),
+    (lambda d: '{"name": "mine"}', 'has no measurements: its "format"'),
+    (_damaged(lambda d: d.update(version=2)), "has version 2, but this roofkit"),
+    (_damaged(lambda d: d.pop("machine")), "its header is damaged: 'machine' is missing"),
+    (_damaged(lambda d: d.update(timings=7)), "its header is damaged"),
+    (_damaged(lambda d: d["timings"][2].pop("bytes")), "timing 2 is damaged"),
+    (_damaged(lambda d: d["timings"][2].update(samples=[])), "timing 2 is damaged: samples"),
+    (_damaged(lambda d: d["timings"][2].update(dtype="fp31")), "dtype='fp31' is not known"),
+])  # fmt: skip
 def test_a_bad_or_foreign_file_is_refused(measured, tmp_path, rewrite, told):
     path = tmp_path / "mine.json"
     measured.save(path)

@@ -14,10 +14,11 @@ import pytest
 import sympy
 from cases import cases
 from drawings import lightness, texts_overlap
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import roofkit as rk
-from rooflab import plot
+from rooflab import explore, palette, plot
 
 pytestmark = pytest.mark.slow("rooflines read well and say what the models say")
 
@@ -376,3 +377,17 @@ def test_traffic_refuses_what_it_cannot_draw(groups, bandwidth, message):
 
 def test_an_empty_head_of_a_table_is_no_heading():
     assert "<td></td>" in plot.table({"": ["one"], "count": [1]})._repr_html_()
+
+
+def test_the_ridge_as_squares_lights_what_is_used():
+    writing, batch, reading = plot.ridge(295.3, {"one": 1, "sixteen": 16.2, "all": 2048})
+    lit = palette.colour("roof")
+    for ax, count in ((writing, 1), (batch, 16), (reading, 295)):
+        colours = [to_hex(colour).upper() for colour in ax.collections[0].get_facecolors()]
+        assert (len(colours), colours.count(lit)) == (295, count)
+    assert "sixteen: 16 of 295 are lit" in writing.roofkit_description
+    with pytest.raises(ValueError, match="above 0"):
+        plot.ridge(295.3, {"none": 0})
+    live = explore.ridge(users=64, weights=8)
+    assert (round(live.squares), live.flops_per_byte) == (295, 128)
+    assert "writing, users: 64: 128 of 295" in live._repr_mimebundle_()["text/html"]

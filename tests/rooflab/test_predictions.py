@@ -9,8 +9,8 @@ from cases import cases
 
 import roofkit as rk
 from benchmarks import fit_gpus
+from roofkit.models.predictions import Prediction
 from rooflab.machine import calibrate, gpu_kernels
-from rooflab.machine.predictions import Prediction
 
 A100, H100, L40S = calibrate("A100 80GB SXM"), calibrate("H100"), calibrate("L40S")
 NOW, BEFORE = "vLLM 2026", "PyTorch 2024"

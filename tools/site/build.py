@@ -28,7 +28,6 @@ from tools.notebooks.build import write_if_changed
 from tools.sentences import sentence
 from tools.site import downloads, folding
 from tools.site.links import DOCUMENTS, find_released_notebooks, map_files_to_pages, relink_to_site
-from tools.site.readme_picture import draw_picture
 from tools.site.standalone import NEEDS, prepare_download
 from tools.slides.talks import read_talk_file
 from tools.slides.web_assets import BUILD, read_mathjax, read_widgets, run_for_page
@@ -108,7 +107,7 @@ def write_pages(pages, decks, kit, beside):
     data = {
         "readme": split_by_heading(ROOT / "README.md"),
         **{Path(page).stem: read_with_site_links(ROOT / name) for name, page in DOCUMENTS.items()},
-        "picture": draw_picture().alt,
+        "ridge": render_explorer(explore.ridge()),
         "lectures": {path.stem: read_title_and_summary(path) for path in lectures},
         "problems": {path.stem: read_title_and_summary(path) for path in problems},
         "chips": [describe_chip(chip) for chip in rk.chips()],
@@ -123,7 +122,7 @@ def write_pages(pages, decks, kit, beside):
         name = path.relative_to(HERE / "pages")
         if decks or name.stem != "slides":
             write_if_changed(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
-    shutil.copy(ROOT / "course/roofline.png", pages)
+    shutil.copy(ROOT / "course/ridge.png", pages)
     with ThreadPoolExecutor(2) as pool:
         for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):
             folding.fold_cells(notebook)
@@ -152,9 +151,9 @@ def explain_figure(figure):
     return "; ".join(filter(None, (figure.kind, figure.note, unconfirmed)))
 
 
-def render_explorer():
-    """Return the HTML of the live picture of a language model, which needs no Jupyter."""
-    picture = explore.model().children[-1]
+def render_explorer(live=None):
+    """Return the HTML of a live picture of a language model, which needs no Jupyter."""
+    picture = (live or explore.model()).children[-1]
     values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
     return TEMPLATES.get_template("_explorer.html").render(
         css=picture._css,

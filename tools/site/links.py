@@ -19,7 +19,7 @@ DOCUMENTS = {
     "deploy/cluster/README.md": "cluster.md",
 }
 PLACES = DOCUMENTS | {
-    "course/roofline.png": "roofline.png",
+    "course/ridge.png": "ridge.png",
     "course/README.md": "index.md#lectures",
     "exercises/README.md": "index.md#problem-sets",
 }

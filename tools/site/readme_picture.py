@@ -3,21 +3,21 @@
 from pathlib import Path
 
 import roofkit as rk
-from rooflab.plot import roofline, show
+from rooflab.plot import ridge, show
 from tools.sentences import sentence
 
-TARGET = Path(__file__).resolve().parents[2] / "course" / "roofline.png"
+TARGET = Path(__file__).resolve().parents[2] / "course" / "ridge.png"
 
 
 def draw_picture():
-    """Draw one vector operation and three matmuls on two chips."""
-    kernels = {
-        sentence("picture.vector"): rk.elementwise(8192, reads=2),
-        sentence("picture.one", tokens=1): rk.matmul(1, 8192, 8192),
-        sentence("picture.several", tokens=32): rk.matmul(32, 8192, 8192),
-        sentence("picture.several", tokens=4096): rk.matmul(4096, 8192, 8192),
+    """Draw how much of an H100 three kinds of work use while one byte of weights arrives."""
+    roof = rk.chip("H100 SXM").roofline()
+    panels = {
+        sentence("picture.writing"): 1,
+        sentence("picture.batch", users=16): 16,
+        sentence("picture.reading", tokens="2,048"): 2048,
     }
-    return show(roofline([rk.chip("H100 SXM"), rk.chip("TPU v5e")], kernels))
+    return show(ridge(roof.ridge, panels, chip="an H100"))
 
 
 if __name__ == "__main__":

@@ -50,16 +50,13 @@ def test_a_graded_notebook_runs_with_its_own_settings(any_box):
         assert said(child.run(source)[0]) == expected
 
 
-@pytest.mark.parametrize(
-    "loop",
-    [
-        "while True: pass",
-        "import asyncio\nawait asyncio.sleep(0)\nwhile True: pass",
-        "class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()",
-        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nimport time\ntime.sleep(1)",
-        "!sleep 60",
-    ],
-)
+@pytest.mark.parametrize("loop", [
+    "while True: pass",
+    "import asyncio\nawait asyncio.sleep(0)\nwhile True: pass",
+    "class Slow:\n    def __repr__(self):\n        while True: pass\nSlow()",
+    "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nimport time\ntime.sleep(1)",
+    "!sleep 60",
+])  # fmt: skip
 def test_after_an_interrupted_cell_the_notebook_goes_on(any_box, loop):
     with any_box.open({}) as child:
         reply, slow = child.run(loop, seconds=0.3)
@@ -178,14 +175,11 @@ def test_an_unsealed_process_is_noticed(box):
         process.kill()
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "change"),
-    [
-        ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
-        ("kernel/unprivileged_userns_clone", "0", "1"),
-        ("user/max_user_namespaces", "0", "10000"),
-    ],
-)
+@pytest.mark.parametrize(("setting", "value", "change"), [
+    ("kernel/apparmor_restrict_unprivileged_userns", "1", "0"),
+    ("kernel/unprivileged_userns_clone", "0", "1"),
+    ("user/max_user_namespaces", "0", "10000"),
+])  # fmt: skip
 def test_a_setting_that_forbids_namespaces_is_named(monkeypatch, setting, value, change):
     monkeypatch.setattr(host, "_read_setting", lambda name: value if name == setting else "")
     told = str(host.explain_failure("bwrap: No permissions to create new namespace"))

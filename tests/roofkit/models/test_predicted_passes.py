@@ -10,9 +10,9 @@ from cases import cases
 import roofkit as rk
 from roofkit.models import Links, Precision, Split
 from roofkit.models.llm.model import Latent
+from roofkit.models.predictions import Prediction
 from rooflab.machine import calibrate
 from rooflab.machine.calibration import Calibration
-from rooflab.machine.predictions import Prediction
 
 A100 = calibrate("A100 80GB SXM")
 

@@ -101,14 +101,11 @@ def called(family, changes):
     return f"{family} {'without ' if value is families.ABSENT else ''}{first}"
 
 
-@pytest.mark.parametrize(
-    ("family", "changes"),
-    [
-        pytest.param(family, changes, id=called(family, changes))
-        for family, changes in families.CHANGES
-        if family in CLAIMED
-    ],
-)
+@pytest.mark.parametrize(("family", "changes"), [
+    pytest.param(family, changes, id=called(family, changes))
+    for family, changes in families.CHANGES
+    if family in CLAIMED
+])  # fmt: skip
 def test_a_key_that_changes_costs_is_counted_or_refused(family, changes):
     fields = changed(family, changes)
     try:
