@@ -47,6 +47,22 @@ class _StrikeAndPause(_Strike):
     __init__ = functools.partial(time.sleep, PAUSE_SECONDS)
 
 
+def _run_answer(function, arguments):
+    return function(*arguments)
+
+
+def _is_in_answer(frame):
+    """Return whether a frame runs below `_run_answer`, and not in the block that cleans up.
+
+    A second strike could otherwise interrupt that block at its first line, and leave the timer on.
+    """
+    while frame and frame.f_code is not TimeLimit._call_with_alarm.__code__:
+        if frame.f_code is _run_answer.__code__:
+            return True
+        frame = frame.f_back
+    return False
+
+
 class TimeLimit:
     """A limit of ``seconds`` shared by all calls of one check.
 
@@ -88,8 +104,8 @@ class TimeLimit:
 
     def _call_with_alarm(self, function, arguments):
         def alarm(signum, frame):
-            if not self._running:
-                return
+            if not self._running or not _is_in_answer(frame):
+                return  # the alarm is repeated
             over = self._left <= 0 or self._is_over()
             # Set one alarm at a time: a second could go to another thread and arrive too late.
             wait = CHANCE.uniform(*STRIKE_INTERVAL) if over else self._wait
@@ -102,7 +118,7 @@ class TimeLimit:
         try:
             self._running = True
             signal.setitimer(signal.ITIMER_REAL, self._wait, RETRY_SECONDS)
-            return function(*arguments)
+            return _run_answer(function, arguments)
         finally:
             self._running = False  # first, so that no strike interrupts this block
             signal.setitimer(signal.ITIMER_REAL, *timer)

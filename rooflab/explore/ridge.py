@@ -71,7 +71,9 @@ class RidgeExplorer(ModelExplorer):
         return 2 * tokens / self.deployment.precision.widths.weights
 
     def _draw(self):
-        title = self.text[f"{self.state['phase']}_users"].format(users=self.state["batch"])
+        users, used = self.state["batch"], f"{self.flops_per_byte:,.4g}"
+        who = self.text["one_user" if users == 1 else "many_users"].format(batch=users)
+        title = self.text[f"{self.state['phase']}_use"].format(users=who, used=used)
         return plot.ridge(
             self.squares, {title: self.flops_per_byte}, chip=self.deployment.chip.name
         )

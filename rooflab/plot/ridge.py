@@ -30,7 +30,7 @@ def ridge(squares, panels, chip=""):
     ('1 of 295 in use', '295 of 295 in use')
     """
     count = round(check_number(squares, "squares"))
-    common.check_mapping("panels", panels, 4, "FLOPs for each byte")
+    common.check_mapping("panels", panels, 4, "FLOPs")
     figure = common.new_figure(1.0 + 2.1 * len(panels), 2.75)
     figure.suptitle(say("ridge.title", chip=chip or say("ridge.chip"), count=count), fontsize=11)
     places = np.arange(count)

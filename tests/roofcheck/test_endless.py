@@ -270,6 +270,20 @@ def test_a_timer_and_a_trace_of_somebody_else_go_on():
     assert lines
 
 
+def test_no_strike_interrupts_what_cleans_up_after_an_answer(monkeypatch):
+    """A second strike comes microseconds after the first, while a busy machine still cleans up."""
+    struck, set_timer = [], signal.setitimer
+
+    def note(*arguments):
+        struck.append(time_limit._is_in_answer(sys._getframe()))
+        return set_timer(*arguments)
+
+    monkeypatch.setattr(time_limit.signal, "setitimer", note)
+    inner = lambda: struck.append(time_limit._is_in_answer(sys._getframe()))  # noqa: E731
+    TimeLimit(3).call(lambda: TimeLimit(3).call(inner))
+    assert struck == [False, False, False, False, True, False, False]
+
+
 def test_a_check_within_a_check_has_a_limit_of_its_own(by):
     inner = []
 

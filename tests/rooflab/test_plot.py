@@ -390,4 +390,4 @@ def test_the_ridge_as_squares_lights_what_is_used():
         plot.ridge(295.3, {"none": 0})
     live = explore.ridge(users=64, weights=8)
     assert (round(live.squares), live.flops_per_byte) == (295, 128)
-    assert "writing, users: 64: 128 of 295" in live._repr_mimebundle_()["text/html"]
+    assert "Writing for 64 users, it does 128.: 128 of 295" in live._repr_mimebundle_()["text/html"]
