@@ -31,7 +31,7 @@ def ridge(squares, panels, chip=""):
     """
     count = round(check_number(squares, "squares"))
     common.check_mapping("panels", panels, 4, "FLOPs")
-    figure = common.new_figure(1.0 + 2.1 * len(panels), 2.75)
+    figure = common.new_figure(max(1.0 + 2.1 * len(panels), 5.2), 2.75)
     figure.suptitle(say("ridge.title", chip=chip or say("ridge.chip"), count=count), fontsize=11)
     places = np.arange(count)
     lit_colour, dark_colour = palette.colour("roof"), palette.colour("line")
