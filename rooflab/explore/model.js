@@ -240,7 +240,7 @@ function modelPicture(model, svg, readings) {
   };
 }
 
-export { figuresOf, readAddress, settle };
+export { figuresOf, settle };
 export default live({
   sliders: [], choices: ["state"], read: readModel, picture: modelPicture,
 });

@@ -13,24 +13,26 @@ function readRidge(model) {
   const tokens = state.batch * (writing ? 1 : state.prompt), pass = found.passes[state.phase];
   const squares = Math.round(peaks.linear / bandwidth), used = (2 * tokens) / widths.weights;
   const lit = Math.min(Math.max(Math.round(used), 1), squares), taken = secondsOf(pass);
+  // Caches come through the pipe, too: where they take half of a step, the memory does not wait.
   const caches = total(pass, ({ name, count, time }) => (/attention/.test(name) ? count * time : 0));
+  const cached = writing ? caches / taken : 0, full = used >= peaks.linear / bandwidth && cached < 0.5;
   const many = fill(state.batch === 1 ? text.one_user : text.many_users, { batch: grouped(state.batch) });
   const known = {
     chip: state.chip, squares, lit, bandwidth: inUnit(bandwidth, units.bandwidth),
     use: fill(text[`${state.phase}_use`], { users: many, used: grouped(Number(used.toPrecision(3))) }),
-    share: percent(caches / taken), needed: inUnit(memory.needed, units.bytes),
+    share: percent(cached), needed: inUnit(memory.needed, units.bytes),
     missing: inUnit(memory.needed - memory.capacity, units.bytes),
   };
   const notes = [
-    used < peaks.linear / bandwidth ? text.chip_waits : text.memory_waits,
-    writing && caches > 0.2 * taken && fill(text.caches_take, known),
+    text[{ true: "memory_waits", false: "chip_waits" }[full]],
+    cached > 0.2 && fill(text.caches_take, known),
     memory.fits === false && fill(text.lacks, known),
   ];
   const words = {
     claim: fill(text.claim, known), use: known.use, lit: fill(text.lit, known), step: inUnit(taken, units.time),
     token: inUnit(taken / tokens, units.time), note: notes.filter(Boolean).join(" "),
   };
-  return { state, squares, lit, bandwidth, full: used >= peaks.linear / bandwidth, known, words };
+  return { state, squares, lit, bandwidth, full, known, words };
 }
 
 // Draws the memory, the pipe and the squares; returns a function that lights them.
@@ -81,7 +83,7 @@ function ridgePicture(model, svg, readings) {
 
   return (found) => {
     const { words, known } = found, narrow = el.clientWidth > 0 && el.clientWidth < NARROW;
-    const frame = [known.chip, known.squares, narrow].join();
+    const frame = [known.chip, known.squares, known.bandwidth, narrow].join();
     showControls(found.state);
     if (frame !== drawn) light = drawSquares(svg, narrow, found, text);
     drawn = frame;
@@ -94,5 +96,4 @@ function ridgePicture(model, svg, readings) {
   };
 }
 
-export { figuresOf, readAddress, settle };
 export default live({ sliders: [], choices: ["state"], read: readRidge, picture: ridgePicture });

@@ -1,32 +1,25 @@
 """The ridge as squares: what a chip could do while one byte arrives, and what a model does."""
 
+from roofkit.models.llm import bit_formats
 from rooflab import plot
 from rooflab.explore.frame import HERE, Explorer, read_javascript
-from rooflab.explore.model import ModelExplorer, ModelPicture, model
+from rooflab.explore.model import ModelExplorer, ModelPicture
+from rooflab.explore.model import model as explore_model
 
 MODELS = ("Llama-3.2-1B", "Llama-3.1-8B", "Llama-3.1-70B", "Qwen3-32B", "Mistral-7B-v0.1")
-CHIPS = (
-    "H100",
-    "A100 80GB SXM",
-    "H200",
-    "B200",
-    "MI300X",
-    "TPU v5e",
-    "TPU v6e",
-    "L40S",
-    "RTX 4090",
-)
-SHOWN = ("model", "chip", "weights")
+CHIPS = ("H100", "A100 80GB SXM", "H200", "B200", "MI300X", "TPU v5e", "TPU v6e", "L40S",
+         "RTX 4090")  # fmt: skip
 
 
-def ridge(name="Llama-3.1-8B", chip="H100", users=1, *, weights=16, prompt=2048, phase="decode",
+def ridge(model="Llama-3.1-8B", chip="H100", users=1, *, weights=16, prompt=2048, phase="decode",
           models=MODELS, chips=CHIPS, text=None):  # fmt: skip
     """Show the FLOPs that a chip could do while a byte arrives as squares, and light those in use.
 
     Lists select the model, the chip and the bits of a weight, a slider the users. A decode step
     uses a weight for one token of each user, a prefill for all ``prompt`` tokens of each. The
     squares are the chip's ridge, so they are full where the matmuls are compute-bound. Times are
-    lower bounds. Other arguments and errors are those of ``model()``.
+    lower bounds. Other arguments and errors are those of ``model()``; models with experts are an
+    error, too, because each of their weights sees only a part of the tokens.
 
     Returns a RidgeExplorer for a notebook to display.
 
@@ -34,10 +27,15 @@ def ridge(name="Llama-3.1-8B", chip="H100", users=1, *, weights=16, prompt=2048,
     >>> f"{live.squares:.0f}", live.flops_per_byte
     ('295', 16.0)
     """
-    return RidgeExplorer(
-        model(name, chip, batch=users, prompt=prompt, answer=2, weights=weights, phase=phase,
-              models=models, chips=chips, text=text)
-    )  # fmt: skip
+    live = explore_model(model, chip, batch=users, prompt=prompt, answer=2, weights=weights,
+                         phase=phase, models=models, chips=chips, text=text)  # fmt: skip
+    for name, each in live._models.items():
+        if each.experts:
+            raise ValueError(
+                f"{name} has experts, each of which sees only a part of the tokens, so the FLOPs "
+                "for a byte differ between its weights; use model() instead"
+            )
+    return RidgeExplorer(live)
 
 
 class RidgeExplorer(ModelExplorer):
@@ -50,7 +48,8 @@ class RidgeExplorer(ModelExplorer):
             name: of | {"splits": {"roofkit": {1: of["splits"]["roofkit"][1]}}}
             for name, of in data["models"].items()
         }
-        choices = {name: data["choices"][name] for name in SHOWN}
+        choices = {name: data["choices"][name] for name in ("model", "chip")}
+        choices["weights"] = tuple(bit_formats.DTYPES)
         data = data | {"models": one_chip, "choices": choices}
         data["stops"] = {"batch": data["stops"]["batch"]}
         self._picture = RidgePicture(data=data, state=start.state, text=start.text)

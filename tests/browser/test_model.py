@@ -109,7 +109,7 @@ def write_page(live, path):
 
 
 @pytest.fixture(scope="module")
-def alone(live, tmp_path_factory):
+def alone(tmp_path_factory):
     path = tmp_path_factory.mktemp("alone") / "model.html"
     address = write_page(explore.model(), path)
     assert path.stat().st_size < 1.5e6
@@ -209,8 +209,9 @@ def test_the_squares_of_a_ridge_light_with_the_users(context, size, tmp_path):
         tokens = live.flops_per_byte * live.deployment.precision.widths.weights / 2
         assert step.endswith(f"{engineering(table.time)}s")
         assert each.endswith(f"{engineering(table.time / tokens)}s")
-        full = live.flops_per_byte >= live.squares
-        assert page.locator("rect.pipe.idle").count() == full
+        # Caches come through the pipe even where the weights' matmuls fill the chip.
+        reading = live.state["phase"] == "prefill"
+        assert page.locator("rect.pipe.idle").count() == reading
 
     assert_lit()
     for _ in range(4):
@@ -220,6 +221,9 @@ def test_the_squares_of_a_ridge_light_with_the_users(context, size, tmp_path):
     assert_lit(weights=4)
     page.get_by_role("combobox", name="chip").select_option("TPU v5e")
     assert_lit(chip="TPU v5e")
+    page.get_by_role("slider", name="users").press("End")
+    assert_lit(batch=2048)
+    assert lit.count() == squares.count()
     page.get_by_role("button", name="read").click()
     assert_lit(phase="prefill")
     assert page.evaluate("document.documentElement.scrollWidth") == size["width"]

@@ -279,8 +279,9 @@ def test_no_strike_interrupts_what_cleans_up_after_an_answer(monkeypatch):
         return set_timer(*arguments)
 
     monkeypatch.setattr(time_limit.signal, "setitimer", note)
-    inner = lambda: struck.append(time_limit._is_in_answer(sys._getframe()))  # noqa: E731
-    TimeLimit(3).call(lambda: TimeLimit(3).call(inner))
+    TimeLimit(3).call(
+        lambda: TimeLimit(3).call(lambda: struck.append(time_limit._is_in_answer(sys._getframe())))
+    )
     assert struck == [False, False, False, False, True, False, False]
 
 

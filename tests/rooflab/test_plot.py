@@ -388,6 +388,8 @@ def test_the_ridge_as_squares_lights_what_is_used():
     assert "sixteen: 16 of 295 are lit" in writing.roofkit_description
     with pytest.raises(ValueError, match="above 0"):
         plot.ridge(295.3, {"none": 0})
+    with pytest.raises(ValueError, match=r"Mixtral-8x7B-v0\.1 has experts"):
+        explore.ridge("Mixtral-8x7B")
     live = explore.ridge(users=64, weights=8)
     assert (round(live.squares), live.flops_per_byte) == (295, 128)
     assert "Writing for 64 users, it does 128.: 128 of 295" in live._repr_mimebundle_()["text/html"]

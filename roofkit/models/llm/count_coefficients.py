@@ -56,19 +56,19 @@ def fit_count_coefficients(model, tensor=1, convention="roofkit"):
     """Return the counts of a model's passes on each of ``tensor`` chips as plain data.
 
     The counts are valid for any chip and any formats, with fusion or, in LLM-Viewer's convention,
-    without fusion and with scores written out. An operation is a dict.
-    ``flops`` maps functions of the lengths to coefficients. ``held`` (bytes of weights and KV
-    cache) and ``moved`` (bytes of activations) map each of the Widths to such a dict. ``on`` names
-    the operation's peak in ChipRates, or its collective, whose array is ``moved``. Operations are
-    listed ``before`` the attention, under ``attention`` by kind, and ``after`` it. If a kind of
-    attention can be computed in two ways, a pass uses the faster way. Operations under ``narrow``
-    replace those of the same name if activations have fewer than 8 bits.
+    without fusion and with scores written out. An operation is a dict. ``flops`` maps functions of
+    the lengths to coefficients. ``held`` (bytes of weights and KV cache) and ``moved`` (bytes of
+    activations) map each of the Widths to such a dict. ``on`` names the operation's peak in
+    ChipRates, or its collective, whose array is ``moved``. Operations are listed ``before`` the
+    attention, under ``attention`` by kind, and ``after`` it. If a kind of attention can be computed
+    in two ways, a pass uses the faster way. Operations under ``narrow`` replace those of the same
+    name if activations have fewer than 8 bits.
 
     The functions are "one" (1), all "tokens", "rows" (one for each sequence), the "new" tokens of a
     sequence, rows "gathered" from the embedding, the share of experts "touched", "keys" of all
     sequences, "scores" (tokens times keys), attended "pairs", keys "read" by fused attention, and
-    the tokens of "prompts".
-    Raises ValueError if the model cannot be split, or if a count is not such a sum.
+    the tokens of "prompts". Raises ValueError if the model cannot be split, or if a count is not
+    such a sum.
 
     >>> from roofkit.models.llm.configs import llm
     >>> [[attention]] = fit_count_coefficients(llm("Llama-2-7B"))["attention"]["flash"]

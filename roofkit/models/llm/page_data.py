@@ -61,7 +61,7 @@ def describe_chip(chip, sizes=(1,)):
     if not getattr(chip.bandwidth, "confirmed", True):
         raise ValueError(f"the bandwidth of {chip.name} is not confirmed")
     links = {1: {}}
-    for n in set(sizes) - {1}:
+    for n in (n for n in sizes if n > 1):
         try:
             rates = PLAIN.on(chip, split=Split(tensor=n))._passes.rates
         except ValueError:  # the chip has no group of this size, or the table does not say
