@@ -1,5 +1,7 @@
 // Lists, fields and sliders of a served model, for the figures that passes.js computes.
 const NARROW = 520; // pixels
+// A saved page sorts the keys of its data, so the order of the lists is written here.
+const LISTS = ["model", "chip", "n", "convention", "weights", "activations", "kv", "attention"];
 const PHASES = ["prefill", "decode"], SLIDERS = ["batch", "prompt", "answer", "reached"];
 const SCALES = { peak: 1e12, bandwidth: 1e9 };
 const OWN = ["peak", "bandwidth"]; // figures of one's own chip; 0 means the chosen chip's
@@ -28,7 +30,8 @@ function addControls(controls, below, data, text, change, names = [...OWN, ...SL
     make(label, "span", {}, text[`choose_${name}`]);
     return label;
   };
-  const lists = Object.entries(data.choices).map(([name, values]) => {
+  const lists = LISTS.filter((name) => name in data.choices).map((name) => {
+    const values = data.choices[name];
     const list = make(labelled(name), "select", { "aria-label": text[`choose_${name}`] });
     const options = values.map((value) => {
       const shown = text[`${BITS.includes(name) ? "bits" : name}_${value}`] ?? String(value);

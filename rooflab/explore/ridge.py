@@ -55,6 +55,8 @@ class RidgeExplorer(ModelExplorer):
         self._picture = RidgePicture(data=data, state=start.state, text=start.text)
         Explorer.__init__(self, self._picture, {})
 
+    _write_fallback = Explorer._write_fallback  # without the tables of a model
+
     @property
     def squares(self):
         """FLOPs that the chip could do while one byte arrives: the ridge of its matmuls."""
