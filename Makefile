@@ -5,7 +5,7 @@
 # make grade   grade a problem set: make grade PS=ps1 (see TEACHING.md)
 # make kit     pack the students' archive, build/roofline-course-VERSION.zip
 # make self-study  pack a kit with model answers, for self-study
-# make slides  build the decks, HTML and PDF, into build/slides
+# make slides  build the decks into build/slides, with PDFs if Chromium is installed
 # make site    build the web pages with the self-study kit, and with the decks if they are built;
 #              with SITE=https://... downloaded notebooks get packages from there
 # make build   rebuild the notebooks from their texts

@@ -55,12 +55,13 @@ WATCH = """
   });
 }
 """
+RANGE = "input[type=range]"
 # Selectors of cell, slider and picture. explore.chips uses the second slider, the width.
 VARIANTS = {
-    "explore.roofline": (".jp-Cell >> nth=0", ".noUi-handle", "svg > path.roof"),
-    "explore.matmul": (".jp-Cell >> nth=1", ".noUi-handle", "svg > path.kernel"),
-    "explore.chips": (".jp-Cell >> nth=2", ".noUi-handle >> nth=1", "svg > path.math"),
-    "explore.model": (".jp-Cell >> nth=3", "input[type=range]", ".roofkit-picture svg"),
+    "explore.roofline": (".jp-Cell >> nth=0", RANGE, "svg > path.roof"),
+    "explore.matmul": (".jp-Cell >> nth=1", RANGE, "svg > path.kernel"),
+    "explore.chips": (".jp-Cell >> nth=2", f"{RANGE} >> nth=1", "svg > path.math"),
+    "explore.model": (".jp-Cell >> nth=3", RANGE, ".roofkit-picture svg"),
     "interact + matplotlib": (".jp-Cell >> nth=4", ".noUi-handle", ".widget-output"),
 }
 OURS = [name for name in VARIANTS if name.startswith("explore")]

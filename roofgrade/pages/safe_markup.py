@@ -157,7 +157,7 @@ class _Renderer(IPythonRenderer):
 def _format_formula(body, display, source):
     if len(body) <= LONGEST_FORMULA:
         try:
-            return _to_mathml(body, display)
+            return convert_formula(body, display)
         except MemoryError:
             raise
         except Exception:  # for invalid TeX, the converter raises arbitrary errors
@@ -165,9 +165,11 @@ def _format_formula(body, display, source):
     return html.escape(source)
 
 
-def _to_mathml(body, display):
-    # The converter supports the environment aligned only under the name align*.
-    element = convert_to_element(body.replace("{aligned}", "{align*}"), display=display)
+def convert_formula(body, display):
+    """Return a formula in TeX as MathML; ``display`` is "inline" or "block"."""
+    # The converter knows aligned only as align*, and no extra space after a row.
+    known = re.sub(r"\\\\\[[\d.]+pt\]", r"\\\\", body.replace("{aligned}", "{align*}"))
+    element = convert_to_element(known, display=display)
     for piece in element.iter():  # the text has HTML entities, which XML would escape
         piece.text = html.unescape(piece.text or "")
     return ElementTree.tostring(element, encoding="unicode")

@@ -1,21 +1,18 @@
-const BARS = { left: 96, right: WIDTH - 66, top: 36, row: 88, foot: 44, thick: 22 };
+const BARS = { top: 36, row: 88, foot: 44, thick: 22 };
+const SIDES = { [WIDE]: { left: 96, right: 614, legend: 108 }, [NARROW]: { left: 84, right: 296, legend: 2 } };
 
-// Returns the amount that a slider shows. If it has terms, its value is the index of a stop.
+// Returns the amount that a slider shows. With a term, its value counts something else.
 function readAmount(model, key, unit) {
-  const value = model.get(key), term = model.get("terms")[key];
-  if (!term) return { amount: value, words: engineering(value) + unit };
-  const stop = term.stops[Math.round(value)];
-  return { amount: stop * term.each, words: String(stop) };
+  const value = model.get("state")[key], each = model.get("data").each[key];
+  return each ? { amount: value * each, words: String(value) } : { amount: value, words: engineering(value) + unit };
 }
 
 function readTimes(model) {
-  const units = model.get("units");
+  const units = model.get("units"), text = model.get("text");
   const work = readAmount(model, "flops", units.flops);
   const traffic = readAmount(model, "bytes", units.bytes);
-  const flops = work.amount, bytes = traffic.amount;
-  const text = model.get("text");
-  const rows = model.get("roofs").map(({ name, peak_flops, bandwidth, channel }) => {
-    const times = { math: flops / peak_flops, comms: bytes / bandwidth };
+  const rows = model.get("data").roofs.map(({ name, peak_flops, bandwidth, channel }) => {
+    const times = { math: work.amount / peak_flops, comms: traffic.amount / bandwidth };
     times.lower = Math.max(times.math, times.comms);
     times.upper = times.math + times.comms;
     const bound = times.math >= times.comms ? "compute" : channel;
@@ -26,11 +23,11 @@ function readTimes(model) {
   return { rows, words: { flops: work.words, bytes: traffic.words } };
 }
 
-function timesPicture(model, svg, readings) {
-  const text = model.get("text"), roofs = model.get("roofs"), [, most] = model.get("limits").x;
-  const { left, right, top, row, thick } = BARS, bottom = top + row * roofs.length;
+function timesPicture(model, { svg, readings, width }) {
+  const text = model.get("text"), { roofs, longest: most } = model.get("data");
+  const { top, row, thick } = BARS, { left, right, legend } = SIDES[width], bottom = top + row * roofs.length;
   const x = (time) => Number((left + ((right - left) * time) / most).toFixed(2));
-  set(svg, { viewBox: `0 0 ${WIDTH} ${bottom + BARS.foot}` });
+  set(svg, { viewBox: `0 0 ${width} ${bottom + BARS.foot}` });
   addHatch(svg, "roofkit-hatch", 45);
   drawTimeAxis(svg, { left, right, top, bottom }, most, text, model.get("units").time);
 
@@ -39,7 +36,7 @@ function timesPicture(model, svg, readings) {
     return names.map((name) => add(svg, "path", { class: name, d }));
   };
   ["math", "comms", "bracket"].forEach((kind, i) => {
-    const at = left + 12 + 120 * i;
+    const at = legend + 118 * i;
     addBar(kind, kind === "bracket" ? `M${at},9v10m0,-5h34m0,-5v10` : `M${at},7h34v14h-34z`);
     add(svg, "text", { x: at + 42, y: 18.5 }, text[kind]);
   });
@@ -70,4 +67,7 @@ function timesPicture(model, svg, readings) {
   };
 }
 
-export default live({ sliders: ["flops", "bytes"], read: readTimes, picture: timesPicture });
+const timesControls = ({ stops }, text) =>
+  ["flops", "bytes"].map((name) => slider(name, text[name], () => stops[name]));
+
+export default live({ controls: timesControls, read: readTimes, picture: timesPicture });

@@ -1,6 +1,8 @@
-const SPLIT = { left: 104, right: WIDTH - 66, top: 10, row: 46, thick: 20 };
-SPLIT.bottom = SPLIT.top + 3 * SPLIT.row + 28;
-const STRIP = { top: SPLIT.bottom + 72, thick: 18 };
+const TOP = 10, THICK = 20; // of the bars
+const SPLITS = {
+  [WIDE]: { left: 104, right: 614, row: 46, captions: 110 },
+  [NARROW]: { left: 82, right: 292, row: 64, captions: 4 },
+};
 const RESOURCES = ["math", "memory", "link"];
 const BOUNDS = { math: "compute", memory: "memory", link: "link" };
 
@@ -35,12 +37,11 @@ function piecesOf({ B, F, n, itemsize, peak_flops, bandwidth, egress, sent }) {
 }
 
 function readChips(model) {
-  const text = model.get("text"), units = model.get("units"), F = model.get("F");
-  const { sizes, ...chip } = model.get("groups")[model.get("topology")];
-  const { shape, ...size } = sizes[Math.min(model.get("n"), sizes.length - 1)];
-  const B = model.get("batches")[model.get("B")], D = model.get("widths")[model.get("D")];
-  const split = { B, D, F, itemsize: model.get("itemsize"), ...chip, ...size };
-  const { n } = split;
+  const text = model.get("text"), units = model.get("units");
+  const { groups, F, itemsize } = model.get("data"), { topology, n, D, B } = model.get("state");
+  const { sizes, ...chip } = groups[topology];
+  const { shape, ...size } = sizes.find((each) => each.n === n);
+  const split = { B, D, F, itemsize, ...chip, ...size };
   const times = timesOf(split), pieces = piecesOf(split);
   // If two times are equal, the first is the bound, as in Estimate.bound.
   const bound = RESOURCES.find((name) => times[name] === times.lower);
@@ -66,15 +67,10 @@ function readChips(model) {
 }
 
 // Keeps the number of chips, or selects the nearest one possible with the chosen topology.
-function chooseGroup(model) {
-  const { sizes } = model.get("groups")[model.get("topology")];
-  const shown = Number(model.get("n_readout")), far = ({ n }) => Math.abs(n - shown);
-  const nearest = sizes.reduce((best, size, i) => (far(size) < far(sizes[best]) ? i : best), 0);
-  const longer = sizes.length - 1 > model.get("last");
-  // A slider cannot exceed its maximum.
-  if (longer) model.set("last", sizes.length - 1);
-  model.set("n", nearest);
-  if (!longer) model.set("last", sizes.length - 1);
+function settleGroup({ groups }, state) {
+  const far = ({ n }) => Math.abs(n - state.n);
+  const nearest = groups[state.topology].sizes.reduce((best, size) => (far(size) < far(best) ? size : best));
+  return { ...state, n: nearest.n };
 }
 
 function roundLimit(value) {
@@ -87,8 +83,8 @@ const addShapes = (svg, name, more = "") =>
   [name, `hatching-${name}`].map((shape) => add(svg, "path", { class: shape + more }));
 
 // Draws the strip that shows which time is longest at every D, with marks at D and D*.
-function drawStrip(svg, widths, text) {
-  const { left, right } = SPLIT, { top, thick } = STRIP, bottom = top + thick;
+function drawStrip(svg, { left, right, top, width }, widths, text) {
+  const thick = 18, bottom = top + thick;
   const limits = [widths[0], widths.at(-1)], x = logScale(limits, left, right);
   const caption = { class: "caption", "text-anchor": "middle", y: top + thick - 5 };
   const tick = { class: "quiet", "text-anchor": "middle", y: bottom + 18 };
@@ -119,7 +115,7 @@ function drawStrip(svg, widths, text) {
   const write = (node, words, at) => {
     node.textContent = words;
     const half = node.getComputedTextLength() / 2;
-    const middle = Math.min(Math.max(at, half), WIDTH - half);
+    const middle = Math.min(Math.max(at, half), width - half);
     set(node, { x: middle, "text-anchor": "middle" });
     return [middle - half - 6, middle + half + 6];
   };
@@ -147,10 +143,11 @@ function drawStrip(svg, widths, text) {
   };
 }
 
-function chipsPicture(model, svg, readings) {
-  const text = model.get("text"), widths = model.get("widths"), second = model.get("units").time;
-  const { left, right, top, bottom, row, thick } = SPLIT;
-  set(svg, { class: "dense", viewBox: `0 0 ${WIDTH} ${STRIP.top + STRIP.thick + 26}` });
+function chipsPicture(model, { svg, readings, width }) {
+  const text = model.get("text"), widths = model.get("data").stops.D, second = model.get("units").time;
+  const { left, right, row, captions } = SPLITS[width], top = TOP, thick = THICK;
+  const bottom = top + 3 * row + 28, strip = { left, right, top: bottom + 72, width };
+  set(svg, { class: "dense", viewBox: `0 0 ${width} ${strip.top + 44}` });
   readings.classList.add("dense");
   addHatch(svg, "roofkit-hatch", 45);
   addHatch(svg, "roofkit-hatch-link", -45);
@@ -163,13 +160,15 @@ function chipsPicture(model, svg, readings) {
       name, y,
       shapes: addShapes(svg, name),
       label: add(svg, "text", { y: y + thick - 5 }),
-      caption: add(svg, "text", { class: "quiet", x: left + 6, y: y + thick + 15 }),
+      // A narrow page breaks a caption after its colon.
+      captions: (width === WIDE ? [15] : [14, 30]).map((below) =>
+        add(svg, "text", { class: "quiet", x: captions, y: y + thick + below })),
     };
   });
   const under = top + 3 * row + 12;
   add(svg, "text", { x: left - 10, y: under + 5, "text-anchor": "end" }, text.bracket);
   const bracket = add(svg, "path", { class: "bracket" });
-  const updateStrip = drawStrip(svg, widths, text);
+  const updateStrip = drawStrip(svg, strip, widths, text);
   const cells = ["bound", "total", "critical", "speedup"]
     .map((key) => [key, addReading(readings, text[key === "bound" ? key : `${key}_reading`])]);
   let drawn;
@@ -182,7 +181,7 @@ function chipsPicture(model, svg, readings) {
       drawTimeAxis(axis, { left, right, top: top - 6, bottom }, most, text, second);
       drawn = most;
     }
-    for (const { name, y, shapes, label, caption } of bars) {
+    for (const { name, y, shapes, label, captions: lines } of bars) {
       const end = x(times[name]);
       for (const shape of shapes) {
         set(shape, { d: `M${left},${y}H${end}v${thick}H${left}z` });
@@ -191,7 +190,9 @@ function chipsPicture(model, svg, readings) {
       set(label, { x: end + 6 });
       label.classList.toggle("binds", name === bound);
       label.textContent = words[name];
-      caption.textContent = works[name];
+      const [first, ...rest] = works[name].split(/(?<=: )/);
+      const parts = lines.length > 1 ? [first, rest.join("")] : [works[name]];
+      lines.forEach((line, i) => { line.textContent = parts[i]; });
     }
     set(guide, { d: `M${x(times.lower)},${top - 6}V${under}` });
     set(bracket, { d: `M${x(times.lower)},${under - 5}v10m0,-5H${x(times.upper)}m0,-5v10` });
@@ -202,7 +203,10 @@ function chipsPicture(model, svg, readings) {
   };
 }
 
-export default live({
-  sliders: ["n", "D", "B"], choices: ["topology"], choose: chooseGroup, read: readChips,
-  picture: chipsPicture,
-});
+const chipsControls = ({ groups, stops }, text) => [
+  buttons("topology", text.topology, groups.map((_, place) => place), (place) => groups[place].label),
+  slider("n", text.n, ({ topology }) => groups[topology].sizes.map(({ n }) => n)),
+  ...["D", "B"].map((name) => slider(name, text[name], () => stops[name])),
+];
+
+export default live({ controls: chipsControls, settle: settleGroup, read: readChips, picture: chipsPicture });

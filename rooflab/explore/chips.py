@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-import ipywidgets
-import traitlets
-
 from roofkit._inputs import check_number, itemsize
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from roofkit.network import all_reduce, critical_width, group, line, ring, sharded_matmul
 from roofkit.network.sharding import group_sizes
 from rooflab import plot
-from rooflab.explore.frame import Explorer, Picture, merge_texts, read_javascript
+from rooflab.explore.frame import Explorer, follow, merge_texts, read_javascript
 
 # The ranges of the sliders, extended if a slider starts outside them. They include the critical
 # width of every slice of the TPU v5e.
@@ -58,7 +55,7 @@ def chips(chips=("TPU v5e", "H100"), B=1024, D=8192, F=8192, n=2, dtype="bf16", 
     if n not in sizes:
         numbers = ", ".join(map(str, sizes))
         raise ValueError(f"n={n!r} must be a group size of {chips[0].name}: {numbers}")
-    return ChipsExplorer(choices, sizes.index(n), B, D, F, dtype, text)
+    return ChipsExplorer(choices, n, B, D, F, dtype, text)
 
 
 @dataclass(frozen=True)
@@ -77,6 +74,7 @@ class JoinedChips:
     def data(self, dtype, text):
         roof = self.chip.roofline(dtype)
         return {
+            "label": self.label(text),
             "peak_flops": float(roof.peak_flops),
             "bandwidth": float(roof.bandwidth),
             # ``sent`` is the share of an array that an all-reduce sends over the links of a chip.
@@ -104,46 +102,27 @@ class ChipsExplorer(Explorer):
     ``n``, ``D`` and ``B`` follow the sliders; ``F`` and ``dtype`` are fixed.
     """
 
-    def __init__(self, choices, place, B, D, F, dtype, text):
+    _esm = read_javascript("marks.js", "chips.js")
+
+    def __init__(self, choices, n, B, D, F, dtype, text):
         self.F, self.dtype, self._choices = F, dtype, choices
-        self._widths = _list_stops(D, *WIDTHS, parts=8)
-        self._batches = _list_stops(B, *BATCHES, parts=1)
-        sliders = {
-            "n": _make_index_slider(place, len(choices[0].groups) - 1, text["n"]),
-            "D": _make_index_slider(self._widths.index(D), len(self._widths) - 1, text["D"]),
-            "B": _make_index_slider(self._batches.index(B), len(self._batches) - 1, text["B"]),
+        data = {
+            "groups": [choice.data(dtype, text) for choice in choices],
+            "stops": {
+                "D": _list_stops(D, *WIDTHS, parts=8),
+                "B": _list_stops(B, *BATCHES, parts=1),
+            },
+            "F": F,
+            "itemsize": itemsize(dtype),
         }
-        self._topology = ipywidgets.ToggleButtons(
-            options=[choice.label(text) for choice in choices],
-            description=text["topology"],
-            style={"description_width": "80px", "button_width": "auto"},
-        )
-        picture = ChipsPicture(
-            groups=[choice.data(dtype, text) for choice in choices], widths=self._widths,
-            batches=self._batches, F=F, itemsize=itemsize(dtype), last=sliders["n"].max, text=text,
-            **{key: slider.value for key, slider in sliders.items()},
-        )  # fmt: skip
-        super().__init__(picture, sliders, above=[self._topology])
-        ipywidgets.jslink((self._topology, "index"), (picture, "topology"))
-        # The topology determines the largest n.
-        ipywidgets.jsdlink((picture, "last"), (sliders["n"], "max"))
+        super().__init__(data=data, state={"topology": 0, "n": n, "D": D, "B": B}, text=text)
+
+    n, D, B = map(follow, ("n", "D", "B"))
 
     @property
     def group(self):
-        groups = self._choices[self._topology.index].groups
-        return groups[min(self._controls["n"].value, len(groups) - 1)]
-
-    @property
-    def n(self):
-        return self.group.n
-
-    @property
-    def D(self):
-        return self._widths[self._controls["D"].value]
-
-    @property
-    def B(self):
-        return self._batches[self._controls["B"].value]
+        groups = self._choices[self.state["topology"]].groups
+        return next(group for group in groups if group.n == self.n)
 
     @property
     def estimate(self):
@@ -160,25 +139,6 @@ class ChipsExplorer(Explorer):
 
     def _draw(self):
         return plot.times({self.text["n_at"].format(n=self.n): self.estimate})
-
-
-class ChipsPicture(Picture):
-    _esm = read_javascript("marks.js", "chips.js")
-
-    # n, D and B are indices into the sizes of the chosen group, the widths and the batches.
-    n = traitlets.Int().tag(sync=True)
-    D = traitlets.Int().tag(sync=True)
-    B = traitlets.Int().tag(sync=True)
-    topology = traitlets.Int(0).tag(sync=True)
-    groups = traitlets.List().tag(sync=True)
-    widths = traitlets.List().tag(sync=True)
-    batches = traitlets.List().tag(sync=True)
-    F = traitlets.Int().tag(sync=True)
-    itemsize = traitlets.Float().tag(sync=True)
-    last = traitlets.Int().tag(sync=True)
-    n_readout = traitlets.Unicode().tag(sync=True)
-    D_readout = traitlets.Unicode().tag(sync=True)
-    B_readout = traitlets.Unicode().tag(sync=True)
 
 
 def _list_choices(chips):
@@ -210,13 +170,6 @@ def _list_stops(start, first, last, parts):
     steps = {2**octave * (parts + part) // parts for octave in range(32) for part in range(parts)}
     low, high = min(first, start), max(last, start)
     return sorted(size for size in steps | {start} if low <= size <= high)
-
-
-def _make_index_slider(place, last, label):
-    return ipywidgets.IntSlider(
-        place, min=0, max=last, description=label, readout=False,
-        style={"description_width": "80px"}, layout={"flex": "1 1 auto"},
-    )  # fmt: skip
 
 
 def _check_one_whole(size, name):

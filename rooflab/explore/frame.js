@@ -1,8 +1,11 @@
-// Shared by all interactive figures. A figure's own file follows in the same module and ends with
-// `export default live({ sliders, choices, choose, read, picture })`: `sliders` and `choices` name the
-// traits that change, and sliders have a readout; `choose` adapts the sliders to a button's choice;
-// `read` computes the display from the model; `picture` draws it once and returns its updater.
-const WIDTH = 680;
+// Shared by all live pictures. A picture's own file follows in the same module and ends with
+// `export default live({ controls, settle, read, picture })`:
+// - `controls(data, text)` lists its controls, made by the functions of controls.js;
+// - `settle(data, state)` returns the nearest state that exists, if controls can leave it;
+// - `read(model)` computes what to show, with the words of each slider's value by its name;
+// - `picture(model, parts)` draws it in these parts of the page, and returns its updater.
+const WIDE = 680, NARROW = 360; // pixels: a narrow page has a drawing of its own, not a smaller one
+const NARROW_BELOW = 520;
 const PREFIXES = ["p", "n", "µ", "m", "", "k", "M", "G", "T", "P"];
 
 const significant = (value, digits) => String(Number(value.toPrecision(digits)));
@@ -35,68 +38,59 @@ function set(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
 }
 
+const make = (parent, tag, attributes = {}, text = "") => {
+  const node = parent.appendChild(document.createElement(tag));
+  set(node, attributes);
+  node.textContent = text;
+  return node;
+};
+
 function addReading(readings, name) {
-  const cell = readings.appendChild(document.createElement("div"));
-  cell.appendChild(document.createElement("span")).textContent = name;
+  const cell = make(readings, "div");
+  make(cell, "span", {}, name);
   return cell.appendChild(document.createTextNode(""));
 }
 
-function live({ sliders, choices = [], choose, read, picture }) {
-  const moving = [...sliders, ...choices];
-
+function live({ controls, settle = (data, state) => state, read, picture }) {
   function render({ model, el }) {
+    const data = model.get("data"), text = model.get("text");
     el.classList.add("roofkit-picture");
-    const svg = add(el, "svg", { role: "img" });
-    const readings = el.appendChild(document.createElement("div"));
-    readings.className = "readings";
-    readings.setAttribute("role", "status");
-    const update = picture(model, svg, readings);
+    // Keeps the controls' keys from notebooks, where they have other meanings.
+    el.addEventListener("keydown", (event) => event.stopPropagation());
+    el.dataset.lmSuppressShortcuts = "true";
+    let drawn, showControls, update;
+
+    function build(width) {
+      el.replaceChildren();
+      const box = make(el, "div", { class: "inputs" });
+      showControls = addControls(box, controls(data, text), (changed) => {
+        model.set("state", settle(data, { ...model.get("state"), ...changed }));
+        model.save_changes();
+      });
+      const svg = add(el, "svg", { role: "img" });
+      const readings = make(el, "div", { class: "readings", role: "status" });
+      update = picture(model, { el, box, svg, readings, width });
+    }
 
     function draw() {
-      const state = read(model), text = model.get("text");
-      update(state);
-      // ipywidgets gives its sliders no accessible name, and their raw values are exponents of 2.
-      const explorer = el.closest(".roofkit-explorer");
-      explorer?.querySelectorAll(".noUi-handle").forEach((handle, i) => {
-        const name = sliders[i];
-        set(handle, { "aria-label": text[name], "aria-valuetext": state.words[name] });
-      });
-      // It also does not label its buttons or mark the one that is pressed.
-      explorer?.querySelectorAll(".widget-toggle-buttons").forEach((buttons, place) => {
-        const name = choices[place];
-        set(buttons, { role: "group", "aria-label": text[name] });
-        buttons.querySelectorAll("button").forEach((button, i) =>
-          set(button, { "aria-pressed": i === model.get(name) }));
-      });
+      const width = el.clientWidth && el.clientWidth < NARROW_BELOW ? NARROW : WIDE;
+      if (width !== drawn) build(width);
+      drawn = width;
+      const found = read(model);
+      showControls(model.get("state"), found.words);
+      update(found);
     }
 
     draw();
-    for (const name of moving) model.on(`change:${name}`, draw);
-    // Before the figure is visible, its sliders are not on the page and its texts have no length.
-    const seen = new IntersectionObserver(draw);
-    seen.observe(el);
+    model.on("change:state", draw);
+    // Texts have no length before the picture is visible.
+    const sized = new ResizeObserver(draw);
+    sized.observe(el);
     return () => {
-      seen.disconnect();
-      for (const name of moving) model.off(`change:${name}`, draw);
+      sized.disconnect();
+      model.off("change:state", draw);
     };
   }
 
-  // Runs once for a model, which may have several views. Labels next to the sliders show readouts.
-  function initialize({ model }) {
-    const write = () => {
-      const { words } = read(model);
-      for (const name of sliders) model.set(`${name}_readout`, words[name]);
-    };
-    const fit = () => choose(model);
-    write();
-    // This listener comes first, because a choice may move a slider.
-    if (choose) for (const name of choices) model.on(`change:${name}`, fit);
-    for (const name of moving) model.on(`change:${name}`, write);
-    return () => {
-      if (choose) choices.forEach((name) => model.off(`change:${name}`, fit));
-      moving.forEach((name) => model.off(`change:${name}`, write));
-    };
-  }
-
-  return { initialize, render };
+  return { render };
 }

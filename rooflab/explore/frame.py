@@ -1,10 +1,8 @@
 """Text, controls and layout that all interactive figures share."""
 
-import math
 from pathlib import Path
 
 import anywidget
-import ipywidgets
 import traitlets
 
 from rooflab import palette, plot
@@ -18,46 +16,44 @@ UNITS = {
 }  # fmt: skip
 
 
-class Explorer(ipywidgets.VBox):
-    """Controls above the figure that they change."""
-
-    def __init__(self, picture, controls, above=()):
-        self._controls, self.text = controls, picture.text
-        rows = [_control_row(picture, key, control) for key, control in controls.items()]
-        super().__init__([*above, *rows, picture], layout={"max_width": "680px"})
-        self.add_class("roofkit-explorer")
-
-    def __repr__(self):
-        values = {key: control.value for key, control in self._controls.items()}
-        figures = ", ".join(
-            f"{key}={f'{value:.4g}' if isinstance(value, float) else value}"
-            for key, value in values.items()
-        )
-        return f"{type(self).__name__}({figures})"
-
-    def _repr_mimebundle_(self, **kwargs):
-        # A notebook without a kernel or saved widget state shows this static figure.
-        return {**super()._repr_mimebundle_(**kwargs), "text/html": self._write_fallback()}
-
-    def _write_fallback(self):
-        return plot.show(self._draw())._repr_html_()
-
-
 def read_javascript(*names):
-    """Return the JavaScript module of a figure: frame.js, then the named files."""
-    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in ("frame.js", *names))
+    """Return the JavaScript module of a picture: the shared files, then the named ones."""
+    files = ("frame.js", "controls.js", *names)
+    return "\n".join((HERE / name).read_text(encoding="utf-8") for name in files)
 
 
-class Picture(anywidget.AnyWidget):
-    """An SVG that the browser draws from these values, with the readouts of the sliders."""
+class Explorer(anywidget.AnyWidget):
+    """Controls above an SVG, all drawn in the browser.
+
+    ``state`` has the value of each control, ``data`` what the picture needs besides.
+    """
 
     _css = palette.css_rules(palette.JUPYTER_DARK) + (HERE / "frame.css").read_text(
         encoding="utf-8"
     )
 
-    limits = traitlets.Dict().tag(sync=True)
+    data = traitlets.Dict().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)
     text = traitlets.Dict().tag(sync=True)
     units = traitlets.Dict(UNITS).tag(sync=True)
+
+    def __repr__(self):
+        figures = ", ".join(
+            f"{key}={f'{value:.4g}' if isinstance(value, float) else value}"
+            for key, value in self._describe_state().items()
+        )
+        return f"{type(self).__name__}({figures})"
+
+    def _describe_state(self):
+        return self.state
+
+    def _repr_mimebundle_(self, **kwargs):
+        # A notebook without a kernel or saved widget state shows this static figure.
+        data, metadata = super()._repr_mimebundle_(**kwargs)
+        return {**data, "text/html": self._write_fallback()}, metadata
+
+    def _write_fallback(self):
+        return plot.show(self._draw())._repr_html_()
 
 
 def merge_texts(text):
@@ -68,28 +64,15 @@ def merge_texts(text):
     return {**known, **(text or {})}
 
 
-def make_slider(value, below, above, label):
-    """Return a slider whose range is given in doublings below and above its start."""
-    start = math.log2(value)
-    return ipywidgets.FloatLogSlider(
-        value, base=2, min=start - below, max=start + above, step=0.1, description=label,
-        readout=False, style={"description_width": "80px"}, layout={"flex": "1 1 auto"},
-    )  # fmt: skip
+def double(start, below, above):
+    """Return ten values per doubling, from ``below`` doublings under ``start`` to ``above`` over.
+
+    >>> double(8, 0, 1)[::5]
+    [8.0, 11.313708498984761, 16.0]
+    """
+    return [start * 2 ** (step / 10) for step in range(-10 * below, 10 * above + 1)]
 
 
-def make_selection(stops, index, label):
-    """Return a slider over a list of values; its figure receives the index."""
-    return ipywidgets.SelectionSlider(
-        options=[(str(stop), stop) for stop in stops], index=index, description=label,
-        readout=False, style={"description_width": "40px"}, layout={"flex": "1 1 auto"},
-    )  # fmt: skip
-
-
-def _control_row(picture, key, control):
-    moves = "index" if control.has_trait("index") else "value"
-    ipywidgets.jslink((control, moves), (picture, key))
-    if not picture.has_trait(f"{key}_readout"):
-        return control
-    readout = ipywidgets.Label(layout={"width": "120px", "margin": "2px 2px 2px 12px"})
-    ipywidgets.jsdlink((picture, f"{key}_readout"), (readout, "value"))
-    return ipywidgets.HBox([control, readout])
+def follow(name):
+    """Return a property whose value is the part of the state with this name."""
+    return property(lambda self: self.state[name])

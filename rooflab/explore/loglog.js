@@ -34,7 +34,9 @@ function drawAxes(svg, { left, right, top, bottom }, limits, x, y, text) {
     .concat(minors(limits.y).map((v) => `M${left},${y(v)}h-3`))
     .concat(tens.x.map((v) => `M${x(v)},${bottom}v6`), tens.y.map((v) => `M${left},${y(v)}h-6`));
   add(svg, "path", { class: "axis", d: `M${left},${top}V${bottom}H${right}${ticks.join("")}` });
-  for (const v of tens.x) {
+  // On a narrow page not every decade has room for its label.
+  const each = Math.ceil((42 * tens.x.length) / (right - left));
+  for (const v of tens.x.filter((_, i) => i % each === 0)) {
     add(svg, "text", { x: x(v), y: bottom + 20, "text-anchor": "middle" }, significant(v, 1));
   }
   for (const v of tens.y) {
@@ -91,7 +93,7 @@ function drawRoof(svg, box, limits, channel, text, behind) {
     set(drop, { d: `M${ridge.x},${ridge.y}V${box.bottom}` });
     label.textContent = fill(text.ridge_at, words);
     const half = label.getComputedTextLength() / 2;
-    const middle = Math.min(Math.max(ridge.x, box.left + half), WIDTH - half);
+    const middle = Math.min(Math.max(ridge.x, box.left + half), box.right + 14 - half);
     set(label, { x: middle, y: ridge.y - 10 });
   }
   return { x, y, redraw };

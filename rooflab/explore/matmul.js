@@ -1,14 +1,22 @@
-const ROOF = { left: 74, right: WIDTH - 14, top: 14, bottom: 232 };
-const BARS = { left: 74, right: 420, top: 318, row: 28, thick: 20, bottom: 400 };
-const COLUMNS = { once: 494, times: 562, sum: WIDTH - 14 };
-const HEIGHT = BARS.bottom + 44;
+// The roof, the bars below it, and the numbers beside the bars or, on a narrow page, under them.
+const TOP = 318, THICK = 20;
+const PLACES = {
+  [WIDE]: {
+    roof: { left: 74, right: 666, top: 14, bottom: 232 }, left: 74, right: 420, row: 28, under: 0,
+    columns: { once: 494, times: 562, sum: 666 },
+  },
+  [NARROW]: {
+    roof: { left: 62, right: 346, top: 14, bottom: 232 }, left: 26, right: 342, row: 48, under: 19,
+    columns: { once: 110, times: 190, sum: 342 },
+  },
+};
 const OPERANDS = ["X", "Y", "Z"];
 
 // This count matches roofkit/kernels.py; tests/browser compares the two.
 function readMatmul(model) {
-  const stops = model.get("stops"), text = model.get("text"), units = model.get("units");
-  const [B, D, F, tile] = ["B", "D", "F", "tile"].map((name) => stops[name][model.get(name)]);
-  const { dtype, itemsize, peak_flops } = model.get("peaks")[model.get("dtype")];
+  const text = model.get("text"), units = model.get("units");
+  const { peaks, bandwidth, channel } = model.get("data"), { B, D, F, tile, dtype } = model.get("state");
+  const { itemsize, peak_flops } = peaks.find((each) => each.dtype === dtype);
   const pieces = (length) => (tile === null ? 1 : Math.ceil(length / tile));
   const operands = {
     X: { once: itemsize * B * D, times: pieces(F) },
@@ -21,8 +29,8 @@ function readMatmul(model) {
     least += operand.once;
     bytes += operand.bytes;
   }
-  const flops = 2 * B * D * F, roof = { peak_flops, bandwidth: model.get("bandwidth") };
-  const state = wordsOf(roof, flops / bytes, model.get("channel"), text, units);
+  const flops = 2 * B * D * F, roof = { peak_flops, bandwidth };
+  const state = wordsOf(roof, flops / bytes, channel, text, units);
   const inBytes = (value) => engineering(value) + units.bytes;
   Object.assign(state.words, {
     B: String(B), D: String(D), F: String(F), dtype,
@@ -40,15 +48,12 @@ function readMatmul(model) {
   return { ...state, roof, operands, intensity: flops / bytes, most: flops / least };
 }
 
-const across = (share) => Number((BARS.left + share * (BARS.right - BARS.left)).toFixed(2));
-
-function drawBars(svg, text) {
-  const { left, right, top, row, thick, bottom } = BARS;
+function drawBars(svg, { left, right, row, under, columns, bottom }, across, text) {
   addHatch(svg, "roofkit-hatch", 45);
   const quarters = [0, 0.25, 0.5, 0.75, 1];
-  const lines = quarters.map((share) => `M${across(share)},${top - 4}V${bottom}`);
+  const lines = quarters.map((share) => `M${across(share)},${TOP - 4}V${bottom}`);
   add(svg, "path", { class: "grid", d: lines.join("") });
-  add(svg, "path", { class: "axis", d: `M${left},${top - 4}V${bottom}H${right}` });
+  add(svg, "path", { class: "axis", d: `M${left},${TOP - 4}V${bottom}H${right}` });
   for (const share of quarters) {
     const at = { x: across(share), y: bottom + 18, "text-anchor": "middle" };
     add(svg, "text", at, `${100 * share}%`);
@@ -56,28 +61,31 @@ function drawBars(svg, text) {
   add(svg, "text", { x: (left + right) / 2, y: bottom + 38, "text-anchor": "middle" }, text.part);
   const parts = { once: ["comms"], again: ["comms", "hatching"] };
   Object.entries(parts).forEach(([part, classes], i) => {
-    const x = left + 96 * i;
-    const d = `M${x},${top - 27}h22v12h-22z`;
+    const x = left + (under ? 82 : 96) * i;
+    const d = `M${x},${TOP - 27}h22v12h-22z`;
     for (const each of classes) add(svg, "path", { class: each, d });
-    add(svg, "text", { x: x + 29, y: top - 16.5 }, text[part]);
+    add(svg, "text", { x: x + 29, y: TOP - 16.5 }, text[part]);
   });
-  add(svg, "text", { x: COLUMNS.sum, y: top - 16.5, "text-anchor": "end" }, text.crossings);
+  add(svg, "text", { x: columns.sum, y: TOP - 16.5, "text-anchor": "end" }, text.crossings);
   return OPERANDS.map((name, i) => {
-    const y = top + i * row;
-    add(svg, "text", { x: left - 10, y: y + thick - 5, "text-anchor": "end" }, name);
+    const y = TOP + i * row, line = y + THICK - 5;
+    add(svg, "text", { x: left - 10, y: line, "text-anchor": "end" }, name);
     const bars = Object.entries(parts).map(([part, classes]) =>
       [part, classes.map((each) => add(svg, "path", { class: `${each} bar` }))]);
-    const labels = Object.entries(COLUMNS).map(([column, x]) =>
-      [column, add(svg, "text", { x, y: y + thick - 5, "text-anchor": "end" })]);
+    const labels = Object.entries(columns).map(([column, x]) =>
+      [column, add(svg, "text", { x, y: line + under, "text-anchor": "end" })]);
     return { name, y, bars: Object.fromEntries(bars), labels };
   });
 }
 
-function matmulPicture(model, svg, readings) {
-  const limits = model.get("limits"), text = model.get("text");
-  set(svg, { viewBox: `0 0 ${WIDTH} ${HEIGHT}` });
+function matmulPicture(model, { svg, readings, width }) {
+  const places = PLACES[width], { roof: box, left, right, row } = places;
+  const bottom = TOP + 3 * row - 2;
+  const across = (share) => Number((left + share * (right - left)).toFixed(2));
+  const { limits, channel } = model.get("data"), text = model.get("text");
+  set(svg, { viewBox: `0 0 ${width} ${bottom + 44}` });
   let guide;
-  const { x, y, redraw } = drawRoof(svg, ROOF, limits, model.get("channel"), text, () => {
+  const { x, y, redraw } = drawRoof(svg, box, limits, channel, text, () => {
     guide = add(svg, "path", { class: "guide" });
   });
   const best = add(svg, "g");
@@ -85,14 +93,14 @@ function matmulPicture(model, svg, readings) {
   const bestLabel = add(best, "text", { x: 12, y: 20 }, text.once);
   const kernel = add(svg, "path", { class: "kernel" });
   const label = add(svg, "text", {}, text.product);
-  const rows = drawBars(svg, text);
+  const rows = drawBars(svg, { ...places, bottom }, across, text);
   const cells = ["flops", "bytes", "intensity", "attainable", "bound"]
     .map((key) => [key, addReading(readings, text[key])]);
 
   return ({ roof, operands, intensity, most, top, bound, words }) => {
     redraw(roof, words);
     const point = { x: x(intensity), y: y(top) };
-    set(guide, { d: `M${ROOF.left},${point.y}H${point.x}V${ROOF.bottom}` });
+    set(guide, { d: `M${box.left},${point.y}H${point.x}V${box.bottom}` });
     const apart = x(most) - point.x;
     set(best, {
       transform: `translate(${x(most)},${y(attainable(roof, most))})`,
@@ -103,17 +111,17 @@ function matmulPicture(model, svg, readings) {
     set(kernel, {
       d: bound === "compute" ? DISC : TRIANGLE, transform: `translate(${point.x},${point.y})`,
     });
-    const fits = point.x + 12 + label.getComputedTextLength() < ROOF.right;
+    const fits = point.x + 12 + label.getComputedTextLength() < box.right;
     set(label, {
       x: point.x + (fits ? 12 : -12),
-      y: Math.min(point.y + 20, ROOF.bottom - 28), // above the name of the region
+      y: Math.min(point.y + 20, box.bottom - 28), // above the name of the region
       "text-anchor": fits ? "start" : "end",
     });
     for (const { name, y: from, bars, labels } of rows) {
       const { share, times, words: told } = operands[name];
       const middle = across(share / times), end = across(share);
-      const between = (left, right) => `M${left},${from}H${right}v${BARS.thick}H${left}z`;
-      for (const bar of bars.once) set(bar, { d: between(BARS.left, middle) });
+      const between = (start, stop) => `M${start},${from}H${stop}v${THICK}H${start}z`;
+      for (const bar of bars.once) set(bar, { d: between(left, middle) });
       for (const bar of bars.again) set(bar, { d: between(middle, end) });
       for (const [column, node] of labels) node.textContent = told[column];
     }
@@ -126,6 +134,9 @@ function matmulPicture(model, svg, readings) {
   };
 }
 
-export default live({
-  sliders: ["B", "D", "F", "tile"], choices: ["dtype"], read: readMatmul, picture: matmulPicture,
-});
+const matmulControls = ({ peaks, stops }, text) => [
+  ...["B", "D", "F", "tile"].map((name) => slider(name, text[name], () => stops[name])),
+  buttons("dtype", text.dtype, peaks.map(({ dtype }) => dtype)),
+];
+
+export default live({ controls: matmulControls, read: readMatmul, picture: matmulPicture });

@@ -2,18 +2,14 @@
 
 import math
 
-import ipywidgets
-import traitlets
-
 from roofkit import kernels
 from roofkit._inputs import itemsize
 from roofkit.hardware import chip as find_chip
 from rooflab import plot
-from rooflab.explore.frame import Explorer, Picture, make_selection, merge_texts, read_javascript
+from rooflab.explore.frame import Explorer, follow, merge_texts, read_javascript
 
 # Sliders stop at powers of two with exponents in these ranges, and at their initial value.
 REACH = {"B": (0, 16), "D": (7, 16), "F": (7, 16), "tile": (0, 10)}
-WHOLE_TILE = "whole"
 
 
 def matmul(chip="TPU v5e", B=256, D=8192, F=8192, dtype="bf16", *, tile=None, text=None):
@@ -58,56 +54,26 @@ class MatmulExplorer(Explorer):
     ``cost``, ``roof`` and ``estimate`` follow from them.
     """
 
+    _esm = read_javascript("marks.js", "loglog.js", "matmul.js")
+
     def __init__(self, chip, start, dtype, text):
         self.chip = chip
         # Unconfirmed peaks are left out, so nobody chooses one by accident.
         roofs = {each: chip.roofline(each) for each, peak in chip.peaks.items() if peak.confirmed}
         stops = {name: _list_stops(name, value) for name, value in start.items()}
-        sliders = {
-            name: make_selection(
-                # In ipywidgets, None means that nothing is selected.
-                [WHOLE_TILE if stop is None else stop for stop in values],
-                values.index(start[name]),
-                text[name],
-            )
-            for name, values in stops.items()
-        }
-        dtypes = ipywidgets.ToggleButtons(
-            options=list(roofs), value=dtype, description=text["dtype"],
-            style={"description_width": "40px", "button_width": "64px"},
-        )  # fmt: skip
-        dtypes.add_class("widget-inline-hbox")  # puts the label to the left of the buttons
-        picture = MatmulPicture(
-            stops=stops,
-            peaks=[
+        data = {
+            "stops": stops,
+            "peaks": [
                 {"dtype": name, "peak_flops": float(roof.peak_flops), "itemsize": itemsize(name)}
                 for name, roof in roofs.items()
             ],
-            bandwidth=float(roofs[dtype].bandwidth),
-            channel=roofs[dtype].channel,
-            limits=_axis_limits(roofs, stops),
-            text=text,
-            dtype=dtypes.index,
-            **{name: each.index for name, each in sliders.items()},
-        )
-        super().__init__(picture, {**sliders, "dtype": dtypes})
-        # Two sliders share a row if there is room.
-        self.layout.flex_flow = "row wrap"
-        *rows, choice, _ = self.children
-        for row in rows:
-            row.layout.flex = "1 1 300px"
-        for wide in (choice, picture):
-            wide.layout.flex = "1 1 100%"
+            "bandwidth": float(roofs[dtype].bandwidth),
+            "channel": roofs[dtype].channel,
+            "limits": _axis_limits(roofs, stops),
+        }
+        super().__init__(data=data, state={**start, "dtype": dtype}, text=text)
 
-    B = property(lambda self: self._controls["B"].value)
-    D = property(lambda self: self._controls["D"].value)
-    F = property(lambda self: self._controls["F"].value)
-    dtype = property(lambda self: self._controls["dtype"].value)
-
-    @property
-    def tile(self):
-        edge = self._controls["tile"].value
-        return None if edge == WHOLE_TILE else edge
+    B, D, F, tile, dtype = map(follow, ("B", "D", "F", "tile", "dtype"))
 
     @property
     def cost(self):
@@ -129,25 +95,6 @@ class MatmulExplorer(Explorer):
             tiled = text["tiled"].format(product=text["product"], tile=self.tile)
             points = {tiled: self.cost, text["product"]: once}
         return plot.roofline({f"{self.chip.name} {self.dtype}": self.roof}, points)
-
-
-class MatmulPicture(Picture):
-    _esm = read_javascript("marks.js", "loglog.js", "matmul.js")
-
-    # The controls, as indices into ``stops`` and ``peaks``.
-    B = traitlets.Int().tag(sync=True)
-    D = traitlets.Int().tag(sync=True)
-    F = traitlets.Int().tag(sync=True)
-    tile = traitlets.Int().tag(sync=True)
-    dtype = traitlets.Int().tag(sync=True)
-    stops = traitlets.Dict().tag(sync=True)
-    peaks = traitlets.List().tag(sync=True)
-    bandwidth = traitlets.Float().tag(sync=True)
-    channel = traitlets.Unicode().tag(sync=True)
-    B_readout = traitlets.Unicode().tag(sync=True)
-    D_readout = traitlets.Unicode().tag(sync=True)
-    F_readout = traitlets.Unicode().tag(sync=True)
-    tile_readout = traitlets.Unicode().tag(sync=True)
 
 
 def _cost(B, D, F, dtype, tile=None):

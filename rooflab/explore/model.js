@@ -1,6 +1,6 @@
 const ROOFS = {
-  wide: { left: 74, right: WIDTH - 14, top: 8, bottom: 300 },
-  narrow: { left: 62, right: 388, top: 8, bottom: 270 },
+  [WIDE]: { left: 74, right: 666, top: 8, bottom: 300 },
+  [NARROW]: { left: 60, right: 350, top: 8, bottom: 270 },
 };
 const INTENSITIES = [0.3, 5e4]; // points beyond are drawn at the edge
 const LARGEST = 36; // pixels: a point that takes all the time
@@ -30,6 +30,7 @@ function readModel(model) {
     (state.peak || state.bandwidth) && text.own_figures, beyond && fill(text.beyond, known), someGrey && text.greyed,
   ];
   const words = {
+    ...wordsOfSliders({ reached: 1, ...state }),
     first: second(found.first), each: second(found.each),
     speed: grouped(Number(found.speed.toPrecision(3))), held: fill(text[verdict], known),
     pass: fill(text[`${state.phase}_pass`], known), taken: known.time,
@@ -84,9 +85,9 @@ function placeLabels(labels, points, box, drawn) {
   });
 }
 
-// Draws the roof of a chip for a wide or narrow page; returns a function that adds the layers.
-function drawLayers(svg, narrow, { bandwidth, highest }, text, units) {
-  const box = ROOFS[narrow ? "narrow" : "wide"], { left, right, top, bottom } = box;
+// Draws the roof of a chip; returns a function that adds the layers.
+function drawLayers(svg, width, { bandwidth, highest }, text, units) {
+  const box = ROOFS[width], { left, right, top, bottom } = box;
   svg.replaceChildren();
   set(svg, { viewBox: `0 0 ${right + 14} ${bottom + 48}` });
   const limits = { x: INTENSITIES, y: [bandwidth * INTENSITIES[0] * 0.5, highest * 8] };
@@ -199,16 +200,11 @@ function addMemory(parent, text, units) {
   };
 }
 
-function modelPicture(model, svg, readings) {
+function modelPicture(model, { el, box, svg, readings, width }) {
   const text = model.get("text"), units = model.get("units"), data = model.get("data");
-  const el = svg.parentElement, before = make(el, "div"), below = make(el, "div");
   const after = make(el, "div");
   el.classList.add("served");
-  el.prepend(before, readings, below);
-  const showControls = addControls(before, below, data, text, (changed) => {
-    model.set("state", settle(data, { ...model.get("state"), ...changed }));
-    model.save_changes();
-  });
+  el.prepend(box, readings, box.lastChild);
   const cells = ["first", "each", "speed", "held"]
     .map((name) => [name, addReading(readings, text[`${name}_reading`])]);
   const showMemory = addMemory(after, text, units), fillTable = addTable(after, text, units);
@@ -218,13 +214,11 @@ function modelPicture(model, svg, readings) {
   return (state) => {
     const { words, layers, known } = state, { peak, bandwidth: own } = state.state;
     const { peaks, bandwidth: usual } = data.chips[known.chip], bandwidth = own || usual;
-    const narrow = el.clientWidth > 0 && el.clientWidth < NARROW;
-    const frame = [known.chip, peak, bandwidth, narrow].join();
-    showControls(state.state);
+    const frame = [known.chip, peak, bandwidth].join();
     if (frame !== drawn) {
       const times = peak ? peak / peaks[16] : 1;
       const highest = times * Math.max(...[16, 8].map((bits) => peaks[bits] ?? 0));
-      putLayers = drawLayers(svg, narrow, { bandwidth, highest }, text, units);
+      putLayers = drawLayers(svg, width, { bandwidth, highest }, text, units);
     }
     drawn = frame;
     putLayers(state);
@@ -240,7 +234,5 @@ function modelPicture(model, svg, readings) {
   };
 }
 
-export { figuresOf, settle };
-export default live({
-  sliders: [], choices: ["state"], read: readModel, picture: modelPicture,
-});
+export { figuresOf, settle, readAddress };
+export default live({ controls: servedControls, settle, read: readModel, picture: modelPicture });

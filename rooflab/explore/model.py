@@ -3,8 +3,6 @@
 import html
 from dataclasses import replace
 
-import traitlets
-
 from roofkit._inputs import check_number
 from roofkit.hardware import chip as find_chip
 from roofkit.hardware import chips as known_chips
@@ -14,7 +12,7 @@ from roofkit.models.llm.llm_viewer import CONVENTION
 from roofkit.models.llm.model import LLM
 from roofkit.models.llm.split import Split
 from rooflab import plot
-from rooflab.explore.frame import HERE, Explorer, Picture, merge_texts, read_javascript
+from rooflab.explore.frame import HERE, Explorer, merge_texts, read_javascript
 
 # Numbers of chips that share every layer, and the ranges of sliders as exponents of two.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
@@ -113,6 +111,9 @@ class ModelExplorer(Explorer):
     ``reasons_left_out`` maps each model and chip that is not in the lists to the reason.
     """
 
+    _esm = read_javascript("marks.js", "loglog.js", "served.js", "passes.js", "model.js")
+    _css = Explorer._css + (HERE / "model.css").read_text(encoding="utf-8")
+
     def __init__(self, models, chips, state, text):
         self.reasons_left_out = {}
         describe_model, describe_chip = page_data.describe_model, page_data.describe_chip
@@ -127,9 +128,7 @@ class ModelExplorer(Explorer):
                 **{name: values for name, values in CHOICES.items() if name != "phase"},
             },
         }  # fmt: skip
-        self._picture = ModelPicture(data=data, state=state, text=text)
-        super().__init__(self._picture, {})
-        self.layout.max_width = "760px"
+        super().__init__(data=data, state=state, text=text)
 
     def _list_offers(self, items, read_data, start):
         """Return the models or chips to choose from, by name, and their data."""
@@ -156,11 +155,6 @@ class ModelExplorer(Explorer):
             precision=bit_formats.make_precision(*(state[name] for name in FORMATS), dtypes),
             convention=state["convention"],
         )  # fmt: skip
-
-    @property
-    def state(self):
-        """The values of the lists and sliders by name."""
-        return self._picture.state
 
     @property
     def deployment(self):
@@ -203,14 +197,6 @@ class ModelExplorer(Explorer):
         tables = (getattr(self, name)._repr_html_() for name in CHOICES["phase"])
         totals = html.escape(repr(self.generation))
         return f"{super()._write_fallback()}<pre>{totals}</pre>{''.join(tables)}"
-
-
-class ModelPicture(Picture):
-    _esm = read_javascript("controls.js", "marks.js", "loglog.js", "passes.js", "model.js")
-    _css = Picture._css + (HERE / "model.css").read_text(encoding="utf-8")
-
-    data = traitlets.Dict().tag(sync=True)
-    state = traitlets.Dict().tag(sync=True)
 
 
 def _list_stops(name, value):

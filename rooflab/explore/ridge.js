@@ -1,7 +1,7 @@
 // The ridge as squares: one for each FLOP that the chip could do while one byte arrives.
 const BOARDS = {
-  wide: { width: 680, store: [14, 110], board: [270, 396] },
-  narrow: { width: 360, store: [4, 52], board: [136, 220] },
+  [WIDE]: { store: [14, 110], board: [270, 396] },
+  [NARROW]: { store: [4, 52], board: [136, 220] },
 };
 const HEIGHT = 290, TOP = 14, TALL = 250; // of the drawing, and of the chip
 const A_PIXEL = 4e10; // B/s: the height of the pipe is to scale
@@ -29,15 +29,15 @@ function readRidge(model) {
     memory.fits === false && fill(text.lacks, known),
   ];
   const words = {
-    claim: fill(text.claim, known), use: known.use, lit: fill(text.lit, known), step: inUnit(taken, units.time),
+    ...wordsOfSliders(state), claim: fill(text.claim, known), use: known.use, lit: fill(text.lit, known), step: inUnit(taken, units.time),
     token: inUnit(taken / tokens, units.time), note: notes.filter(Boolean).join(" "),
   };
   return { state, squares, lit, bandwidth, full, known, words };
 }
 
 // Draws the memory, the pipe and the squares; returns a function that lights them.
-function drawSquares(svg, narrow, { squares, bandwidth, known }, text) {
-  const { width, store: [from, wide], board: [left, across] } = BOARDS[narrow ? "narrow" : "wide"];
+function drawSquares(svg, width, { squares, bandwidth, known }, text) {
+  const { store: [from, wide], board: [left, across] } = BOARDS[width];
   svg.replaceChildren();
   set(svg, { viewBox: `0 0 ${width} ${HEIGHT}` });
   const middle = TOP + TALL / 2, thick = Math.min(Math.max(bandwidth / A_PIXEL, 4), TALL);
@@ -65,27 +65,19 @@ function drawSquares(svg, narrow, { squares, bandwidth, known }, text) {
   };
 }
 
-function ridgePicture(model, svg, readings) {
-  const text = model.get("text"), data = model.get("data");
-  const el = svg.parentElement, before = make(el, "div"), below = make(el, "div");
+function ridgePicture(model, { el, box, svg, readings, width }) {
+  const text = model.get("text");
   const claims = make(el, "div", { class: "claims" }), note = make(el, "p", { class: "note" });
   const claim = make(claims, "p"), use = make(claims, "p");
   el.classList.add("ridge");
-  el.prepend(before, below, claims);
-  el.append(readings, note);
-  const names = { ...text, choose_batch: text.choose_users, prefill: text.prefill_button, decode: text.decode_button };
-  const showControls = addControls(before, below, data, names, (changed) => {
-    model.set("state", settle(data, { ...model.get("state"), ...changed }));
-    model.save_changes();
-  }, ["batch"]);
+  el.prepend(box, claims);
   const cells = ["lit", "step", "token"].map((name) => [name, addReading(readings, text[`${name}_reading`])]);
   let drawn, light;
 
   return (found) => {
-    const { words, known } = found, narrow = el.clientWidth > 0 && el.clientWidth < NARROW;
-    const frame = [known.chip, known.squares, known.bandwidth, narrow].join();
-    showControls(found.state);
-    if (frame !== drawn) light = drawSquares(svg, narrow, found, text);
+    const { words, known } = found;
+    const frame = [known.chip, known.squares, known.bandwidth].join();
+    if (frame !== drawn) light = drawSquares(svg, width, found, text);
     drawn = frame;
     light(found);
     claim.textContent = words.claim;
@@ -96,4 +88,9 @@ function ridgePicture(model, svg, readings) {
   };
 }
 
-export default live({ sliders: [], choices: ["state"], read: readRidge, picture: ridgePicture });
+const ridgeControls = (data, text) => servedControls(data, {
+  ...text, choose_batch: text.choose_users, prefill: text.prefill_button, decode: text.decode_button,
+}, ["batch"]);
+
+export { readAddress };
+export default live({ controls: ridgeControls, settle, read: readRidge, picture: ridgePicture });

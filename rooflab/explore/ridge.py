@@ -3,7 +3,7 @@
 from roofkit.models.llm import bit_formats
 from rooflab import plot
 from rooflab.explore.frame import HERE, Explorer, read_javascript
-from rooflab.explore.model import ModelExplorer, ModelPicture
+from rooflab.explore.model import ModelExplorer
 from rooflab.explore.model import model as explore_model
 
 MODELS = ("Llama-3.2-1B", "Llama-3.1-8B", "Llama-3.1-70B", "Qwen3-32B", "Mistral-7B-v0.1")
@@ -41,9 +41,12 @@ def ridge(model="Llama-3.1-8B", chip="H100", users=1, *, weights=16, prompt=2048
 class RidgeExplorer(ModelExplorer):
     """Lists and a slider above the squares of a chip; attributes follow them."""
 
+    _esm = read_javascript("served.js", "passes.js", "ridge.js")
+    _css = ModelExplorer._css + (HERE / "ridge.css").read_text(encoding="utf-8")
+
     def __init__(self, start):
         self._models, self._chips = start._models, start._chips
-        self.reasons_left_out, data = start.reasons_left_out, start._picture.data
+        self.reasons_left_out, data = start.reasons_left_out, start.data
         one_chip = {
             name: of | {"splits": {"roofkit": {1: of["splits"]["roofkit"][1]}}}
             for name, of in data["models"].items()
@@ -52,8 +55,7 @@ class RidgeExplorer(ModelExplorer):
         choices["weights"] = tuple(bit_formats.DTYPES)
         data = data | {"models": one_chip, "choices": choices}
         data["stops"] = {"batch": data["stops"]["batch"]}
-        self._picture = RidgePicture(data=data, state=start.state, text=start.text)
-        Explorer.__init__(self, self._picture, {})
+        Explorer.__init__(self, data=data, state=start.state, text=start.text)
 
     _write_fallback = Explorer._write_fallback  # without the tables of a model
 
@@ -78,8 +80,3 @@ class RidgeExplorer(ModelExplorer):
         return plot.ridge(
             self.squares, {title: self.flops_per_byte}, chip=self.deployment.chip.name
         )
-
-
-class RidgePicture(ModelPicture):
-    _esm = read_javascript("controls.js", "passes.js", "ridge.js")
-    _css = ModelPicture._css + (HERE / "ridge.css").read_text(encoding="utf-8")

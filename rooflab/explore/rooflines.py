@@ -2,16 +2,13 @@
 
 import math
 
-import traitlets
-
 from roofkit._inputs import check_number
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 from rooflab import plot
-from rooflab.explore.frame import Explorer, Picture, make_slider, merge_texts, read_javascript
+from rooflab.explore.frame import Explorer, double, follow, merge_texts, read_javascript
 
-# The range of a slider, in doublings below and above its start. Ten steps make one doubling, so the
-# start is one of the steps.
+# The range of a slider, in doublings below and above its start.
 REACH = 3
 
 
@@ -56,41 +53,35 @@ class RooflineExplorer(Explorer):
     sliders, ``roof`` is the resulting Roofline, and ``published`` is the initial one.
     """
 
+    _esm = read_javascript("marks.js", "loglog.js", "rooflines.js")
+
     def __init__(self, roof, intensity, name, kernel, text):
         self.published, self._name, self._kernel = roof, name, kernel
         peak, bandwidth = float(roof.peak_flops), float(roof.bandwidth)
         # The axis includes the ridge for all positions of the sliders.
         apart = math.log2(intensity / roof.ridge)
         below, above = (max(REACH, math.ceil(gap) + 2 * REACH) for gap in (apart, -apart))
-        sliders = {
-            "peak_flops": make_slider(peak, REACH, REACH, text["peak_flops"]),
-            "bandwidth": make_slider(bandwidth, REACH, REACH, text["bandwidth"]),
-            "intensity": make_slider(intensity, below, above, text["intensity"]),
-        }
         fewest, most = intensity / 2**below, intensity * 2**above
-        picture = RooflinePicture(
-            published={"peak_flops": peak, "bandwidth": bandwidth},
-            channel=roof.channel,
-            limits={
+        data = {
+            "published": {"peak_flops": peak, "bandwidth": bandwidth},
+            "channel": roof.channel,
+            "limits": {
                 "x": [fewest, most],
                 "y": [0.25 * min(fewest * bandwidth, peak) / 2**REACH, 1.6 * peak * 2**REACH],
             },
+            "stops": {
+                "peak_flops": double(peak, REACH, REACH),
+                "bandwidth": double(bandwidth, REACH, REACH),
+                "intensity": double(intensity, below, above),
+            },
+        }
+        super().__init__(
+            data=data,
+            state={"peak_flops": peak, "bandwidth": bandwidth, "intensity": intensity},
             text={**text, "published": text["published"].format(name=name), "kernel": kernel},
-            **{key: slider.value for key, slider in sliders.items()},
         )
-        super().__init__(picture, sliders)
 
-    @property
-    def peak_flops(self):
-        return self._controls["peak_flops"].value
-
-    @property
-    def bandwidth(self):
-        return self._controls["bandwidth"].value
-
-    @property
-    def intensity(self):
-        return self._controls["intensity"].value
+    peak_flops, bandwidth, intensity = map(follow, ("peak_flops", "bandwidth", "intensity"))
 
     @property
     def roof(self):
@@ -98,19 +89,6 @@ class RooflineExplorer(Explorer):
 
     def _draw(self):
         return plot.roofline({self._name: self.published}, {self._kernel: self.intensity})
-
-
-class RooflinePicture(Picture):
-    _esm = read_javascript("marks.js", "loglog.js", "rooflines.js")
-
-    peak_flops = traitlets.Float().tag(sync=True)
-    bandwidth = traitlets.Float().tag(sync=True)
-    intensity = traitlets.Float().tag(sync=True)
-    published = traitlets.Dict().tag(sync=True)
-    channel = traitlets.Unicode().tag(sync=True)
-    peak_flops_readout = traitlets.Unicode().tag(sync=True)
-    bandwidth_readout = traitlets.Unicode().tag(sync=True)
-    intensity_readout = traitlets.Unicode().tag(sync=True)
 
 
 def _check_intensity(kernel):

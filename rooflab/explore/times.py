@@ -2,20 +2,11 @@
 
 from collections.abc import Mapping
 
-import traitlets
-
 from roofkit._inputs import check_number
 from roofkit.hardware import chip as find_chip
 from roofkit.roofline import Cost, Roofline
 from rooflab import plot
-from rooflab.explore.frame import (
-    Explorer,
-    Picture,
-    make_selection,
-    make_slider,
-    merge_texts,
-    read_javascript,
-)
+from rooflab.explore.frame import Explorer, double, merge_texts, read_javascript
 
 # The range of a slider, in doublings below and above its start. Bars share a linear axis, so if
 # sliders went higher, the initial bars would be too short to read.
@@ -75,22 +66,20 @@ class TimesExplorer(Explorer):
     ``cost`` follows the sliders; ``estimates`` has its Estimate on each chip.
     """
 
+    _esm = read_javascript("marks.js", "bars.js")
+
     def __init__(self, cost, roofs, terms, text):
-        self.roofs, self._terms, self._start = roofs, terms, cost
-        sliders, most = {}, {}
+        self.roofs, self._each = roofs, {}
+        state, stops = {}, {}
         for key in ("flops", "bytes"):
             start = float(getattr(cost, key))
             if key in terms:
-                _, first, stops = terms[key]
-                sliders[key] = make_selection(stops, stops.index(first), text[key])
-                sliders[key].style.description_width = "80px"
-                most[key] = start * max(stops) / first
+                _, state[key], stops[key] = terms[key]
+                self._each[key] = start / state[key]
             else:
-                sliders[key] = make_slider(start, REACH_DOWN, REACH_UP, text[key])
-                most[key] = start * 2**REACH_UP
-        longest = max(roof.estimate(Cost(**most)).upper for roof in roofs.values())
-        picture = TimesPicture(
-            roofs=[
+                state[key], stops[key] = start, double(start, REACH_DOWN, REACH_UP)
+        data = {
+            "roofs": [
                 {
                     "name": name,
                     "peak_flops": float(roof.peak_flops),
@@ -99,34 +88,24 @@ class TimesExplorer(Explorer):
                 }
                 for name, roof in roofs.items()
             ],
-            limits={"x": [0, longest]},
-            text=text,
-            terms={
-                key: {"stops": stops, "each": float(getattr(cost, key)) / first}
-                for key, (_, first, stops) in terms.items()
-            },
-            **{
-                key: float(each.index if key in terms else each.value)
-                for key, each in sliders.items()
-            },
-        )
-        super().__init__(picture, sliders)
+            "each": self._each,
+            "stops": stops,
+        }
+        most = Cost(*(self._count(key, max(stops[key])) for key in stops))
+        data["longest"] = max(roof.estimate(most).upper for roof in roofs.values())
+        super().__init__(data=data, state=state, text=text)
 
-    def __repr__(self):
-        figures = {self.text[key]: each.value for key, each in self._controls.items()}
-        if not self._terms:
-            return super().__repr__()
-        return f"TimesExplorer({', '.join(f'{name}={x:.4g}' for name, x in figures.items())})"
+    def _describe_state(self):
+        named = [self.text[key] if key in self._each else key for key in self.state]
+        return dict(zip(named, self.state.values(), strict=True))
+
+    def _count(self, key, value):
+        """The FLOPs or bytes at a slider's value."""
+        return value * self._each.get(key, 1)
 
     @property
     def cost(self):
-        return Cost(*(self._amount(key) for key in ("flops", "bytes")))
-
-    def _amount(self, key):
-        value = self._controls[key].value
-        if key not in self._terms:
-            return value
-        return float(getattr(self._start, key)) * value / self._terms[key][1]
+        return Cost(*(self._count(key, self.state[key]) for key in ("flops", "bytes")))
 
     @property
     def estimates(self):
@@ -134,18 +113,6 @@ class TimesExplorer(Explorer):
 
     def _draw(self):
         return plot.times(self.estimates)
-
-
-class TimesPicture(Picture):
-    _esm = read_javascript("marks.js", "bars.js")
-
-    # The value of a slider, or its index into the stops of its term.
-    flops = traitlets.Float().tag(sync=True)
-    bytes = traitlets.Float().tag(sync=True)
-    terms = traitlets.Dict().tag(sync=True)
-    roofs = traitlets.List().tag(sync=True)
-    flops_readout = traitlets.Unicode().tag(sync=True)
-    bytes_readout = traitlets.Unicode().tag(sync=True)
 
 
 def _check_terms(terms):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import driver
 import pytest
+from npm_packages import read_npm_file
 
-from tools.slides import web_assets
 from tools.slides.chromium import NoBrowserError, find_chromium
 
 WINDOW = {"width": 1280, "height": 900}
@@ -46,14 +46,14 @@ def chromium():
 @pytest.fixture(scope="session")
 def npm():
     if not shutil.which("npm"):
-        reason = "no npm found: install Node.js, which fetches packages for pages and decks"
+        reason = "no npm found: install Node.js, which fetches axe-core"
         pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")
 def axe(npm):
     """The script of axe-core, which checks accessibility."""
-    return web_assets.read_npm_file("axe-core", "4.14.1", "axe.min.js").decode()
+    return read_npm_file("axe-core", "4.14.1", "axe.min.js").decode()
 
 
 @pytest.fixture(scope="session")

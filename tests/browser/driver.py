@@ -30,7 +30,7 @@ WIDGET = 'from rooflab import explore\nlive = explore.roofline("TPU v5e", intens
 CHIPS = "from rooflab import explore\nsplit = explore.chips()\nsplit"
 MATMUL = 'from rooflab import explore\nlive = explore.matmul("TPU v5e", tile=128)\nlive'
 MODEL = "from rooflab import explore\nlive = explore.model()\nlive"
-HANDLE = ":is(.noUi-handle, input[type=range])"
+HANDLE = "input[type=range]"
 DRAWN = """() => [...document.querySelectorAll(".roofkit-picture svg")]
   .map((svg) => svg.innerHTML).join("")"""
 SLIDERS = ("peak_flops", "bandwidth", "intensity")
@@ -212,7 +212,7 @@ def show_widget(page):
         # JupyterLab scrolls on while cells nearby get their height: wait until the picture stays.
         page.wait_for_function(
             """() => {
-              const widget = [...document.querySelectorAll(".roofkit-explorer")].at(-1);
+              const widget = [...document.querySelectorAll(".roofkit-picture")].at(-1);
               const box = widget?.getBoundingClientRect();
               // A picture taller than the window shows its top.
               const tall = box && box.height > innerHeight / 2;
@@ -232,7 +232,7 @@ def save(page):
 
 def slider(page, name, of=SLIDERS):
     """Return the handle of a slider of the page's first live picture."""
-    return page.locator(f".roofkit-explorer {HANDLE}").nth(of.index(name))
+    return page.locator(f".roofkit-picture {HANDLE}").nth(of.index(name))
 
 
 def press(page, name, key, times=1, of=SLIDERS):

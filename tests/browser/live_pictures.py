@@ -1,8 +1,17 @@
 """What tests of live pictures share: states of the module, paths and time axes, the kernel."""
 
 import re
+from pathlib import Path
 
 import driver
+
+SHOW = Path(__file__).with_name("show.js").read_text(encoding="utf-8")
+
+
+def show(context, live, states):
+    """Return what a live picture shows in each state, without JupyterLab."""
+    values = {name: getattr(live, name) for name in ("data", "state", "text", "units")}
+    return evaluate(context, SHOW, live._esm, values, states)
 
 
 def evaluate(context, script, *arguments):

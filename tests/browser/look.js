@@ -5,7 +5,7 @@
   const found = { id: slide.id, small: [], outside: [] };
   // What a pixel here is on a screen of 1920 x 1080, where the slide leaves a margin of 3%.
   const projected = (0.97 * 1.5) / scale;
-  const hidden = ".notes, mjx-container";
+  const hidden = ".notes, math";
   const judge = (pixels, what) => {
     const size = pixels * projected;
     if (size < 23.9) found.small.push(`${what}: ${size.toFixed(1)}`);
@@ -38,7 +38,7 @@
     .filter((cell) => !cell.closest(".notes") && !cell.querySelector(".celltag_answer"))
     .map((cell) => {
       const copy = cell.cloneNode(true);
-      copy.querySelectorAll("table, pre, mjx-container").forEach((part) => part.remove());
+      copy.querySelectorAll("table, pre, math").forEach((part) => part.remove());
       return copy.textContent;
     });
   found.words = prose.join(" ").split(/\s+/).filter((word) => /\w/.test(word)).length;

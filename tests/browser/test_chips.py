@@ -3,12 +3,11 @@
 import bisect
 import itertools
 import re
-from pathlib import Path
 
 import driver
 import numpy as np
 import pytest
-from live_pictures import choose, end_of, evaluate, read_time_axis, starts_of, wait_kernel
+from live_pictures import choose, end_of, read_time_axis, show, starts_of, wait_kernel
 
 import roofkit as rk
 from rooflab import explore
@@ -24,33 +23,30 @@ PICTURES = {
     "int8": {"chips": ("TPU v6e", "MI300X", "H100"), "n": 4, "F": 14336, "dtype": "int8"},
     "A100 pairs": {"chips": ["A100 80GB PCIe", "TPU v5p"], "D": 5000, "B": 1},
 }
-SHOW = Path(__file__).with_name("chips.js").read_text(encoding="utf-8")
+MARKS = ("math", "memory", "link")
 
 
 @pytest.fixture(scope="module", params=PICTURES)
 def picture(request, context):
     """A picture, and what it shows for many settings of its buttons and sliders."""
     live = explore.chips(**PICTURES[request.param])
-    widget = live.children[-1]
-    widths, batches = ([0, len(stops) - 1] for stops in (widget.widths, widget.batches))
+    stops = live.data["stops"]
+    widths, batches = ([values[0], values[-1]] for values in (stops["D"], stops["B"]))
     # The verdict changes at the first width above D*.
-    widths.append(bisect.bisect(widget.widths, live.critical_width))
-    settings = [
-        (topology, n, D, B)
-        for topology, group in enumerate(widget.groups)
-        for n, D, B in itertools.product(range(len(group["sizes"])), widths, batches)
+    widths.append(stops["D"][bisect.bisect(stops["D"], live.critical_width)])
+    states = [
+        {"topology": topology, "n": size["n"], "D": D, "B": B}
+        for topology, group in enumerate(live.data["groups"])
+        for size, D, B in itertools.product(group["sizes"], widths, batches)
     ]
-    kept = {"n", "D", "B", "topology", "groups", "widths", "batches", "F", "itemsize", "last"}
-    state = {name: getattr(widget, name) for name in kept | {"text", "units"}}
-    shown = evaluate(context, SHOW, widget._esm, state, settings)
-    return live, list(zip(settings, shown, strict=True))
+    return live, list(zip(states, show(context, live, states), strict=True))
 
 
 def test_every_setting_is_as_ring_1_says(picture):
     live, settings = picture
     bounds = set()
-    for places, shown in settings:
-        move(live, places)
+    for state, shown in settings:
+        live.state = state
         estimate, group = live.estimate, live.group
         bounds.add(estimate.bound)
         alone = rk.network.sharded_matmul(
@@ -64,16 +60,17 @@ def test_every_setting_is_as_ring_1_says(picture):
         ]
         assert shown["readings"][3] == f"{format_3g(alone.lower / estimate.lower)}×"
         times = {name: estimate.times[name] for name in ("compute", "memory", "link")}
-        assert [bar["waits"] for bar in shown["bars"]] == [name != estimate.bound for name in times]
+        waiting = [mark for name, mark in zip(times, MARKS, strict=True) if name != estimate.bound]
+        assert {*shown["waits"]} == {*waiting, *(f"hatching-{mark}" for mark in waiting)}
         assert shown["binds"] == [f"{engineering(times[estimate.bound])}s"]
         *ticks, title = shown["ticks"]
         unit = SECONDS[re.search(r"\((\w+)\)", title)[1]]
-        start, second = read_time_axis(shown["grid"], ticks, unit)
-        lengths = [end_of(bar["d"]) - start for bar in shown["bars"]]
+        start, second = read_time_axis(shown["paths"]["grid"][0], ticks, unit)
+        lengths = [end_of(shown["paths"][mark][0]) - start for mark in MARKS]
         assert lengths == pytest.approx([time * second for time in times.values()], abs=0.02)
-        [first, *_], last = starts_of(shown["bracket"]), end_of(shown["bracket"])
+        [bracket] = shown["paths"]["bracket"]
         wanted = [start + time * second for time in (estimate.lower, estimate.upper)]
-        assert [first, last] == pytest.approx(wanted, abs=0.02)
+        assert [starts_of(bracket)[0], end_of(bracket)] == pytest.approx(wanted, abs=0.02)
         assert shown["label"].startswith(f"Bar chart of times. n = {live.n}, D = {live.D:,}, B = ")
         assert f"T_link {engineering(times['link'])}s" in shown["label"]
     assert bounds == {"compute", "memory", "link"}
@@ -81,19 +78,20 @@ def test_every_setting_is_as_ring_1_says(picture):
 
 def test_the_strip_says_what_binds_at_every_width(picture):
     live, settings = picture
-    widths = np.array(live.children[-1].widths, dtype=float)
-    for places, shown in settings:
-        move(live, places)
+    widths = np.array(live.data["stops"]["D"], dtype=float)
+    for state, shown in settings:
+        live.state = state
         split = rk.network.sharded_matmul(live.B, widths, live.F, live.group, dtype=live.dtype)
         wanted = split.estimate(live.group.chip.roofline(live.dtype)).bound
-        [left, *_], right = starts_of(shown["pieces"][0]), end_of(shown["pieces"][-1])
+        pieces = [shown["paths"][f"{name} piece"][0] for name in ("link", "memory", "math")]
+        [left, *_], right = starts_of(pieces[0]), end_of(pieces[-1])
         at = left + (right - left) * np.log(widths / widths[0]) / np.log(widths[-1] / widths[0])
-        ends = [end_of(piece) for piece in shown["pieces"]]
+        ends = [end_of(piece) for piece in pieces]
         said = np.array(["link", "memory", "compute", "compute"])[np.searchsorted(ends, at)]
         clear = np.min(np.abs(np.subtract.outer(at, [left, *ends[:2]])), axis=1) > 0.02
         assert list(said[clear]) == list(wanted[clear])
-        [place] = starts_of(shown["place"])
-        assert place == pytest.approx(at[places[2]], abs=0.02)
+        [place] = starts_of(shown["paths"]["place"][0])
+        assert place == pytest.approx(at[list(widths).index(live.D)], abs=0.02)
 
 
 @pytest.fixture
@@ -114,11 +112,11 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
     driver.press(chips, "n", "End", of=SLIDERS)
     assert driver.slider(chips, "n", of=SLIDERS).get_attribute("aria-valuetext") == "256"
     choose(chips, "H100 SXM: switch that adds")
-    assert place_of_n(chips) == ("7.0", "7.0", "8")
+    assert place_of_n(chips) == ("7", "7", "8")
     wait_kernel(chips, "8", "8192", "1024", "link")
     driver.press(chips, "n", "ArrowLeft", of=SLIDERS)
     choose(chips, "TPU v5e: line")
-    assert place_of_n(chips) == ("3.0", "8.0", "8")
+    assert place_of_n(chips) == ("3", "8", "8")
     driver.screenshot(chips, "chips-2-line")
     driver.press(chips, "n", "ArrowLeft", 2, of=SLIDERS)
     choose(chips, "TPU v5e: ring")
@@ -129,12 +127,4 @@ def test_buttons_keep_the_number_of_chips_where_such_a_group_exists(chips):
 
 def place_of_n(page):
     handle = driver.slider(page, "n", of=SLIDERS)
-    return tuple(handle.get_attribute(f"aria-value{of}") for of in ("now", "max", "text"))
-
-
-def move(live, places):
-    """Set sliders and buttons in Python as in the browser."""
-    live.children[0].index = places[0]
-    for name, place in zip(SLIDERS, places[1:], strict=True):
-        live._controls[name].max = max(place, live._controls[name].max)
-        live._controls[name].value = place
+    return handle.input_value(), *map(handle.get_attribute, ("max", "aria-valuetext"))

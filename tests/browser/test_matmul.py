@@ -3,12 +3,11 @@
 import itertools
 import math
 import re
-from pathlib import Path
 
 import driver
 import numpy as np
 import pytest
-from live_pictures import choose, evaluate, wait_kernel
+from live_pictures import choose, show, wait_kernel
 
 import roofkit as rk
 from rooflab import explore
@@ -18,7 +17,6 @@ pytestmark = pytest.mark.slow("a live matmul shows what roofkit counts")
 
 SLIDERS = ("B", "D", "F", "tile")
 PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
-DRAW = Path(__file__).with_name("matmul.js").read_text(encoding="utf-8")
 
 
 def numbers(text):
@@ -37,23 +35,19 @@ def value(shown):
 ])  # fmt: skip
 def test_all_settings_show_what_ring_1_counts(context, chip):
     live = explore.matmul(chip, B=100, D=5120)
-    picture = live.children[-1]
-    names = ("limits", "text", "units", "stops", "peaks", "bandwidth", "channel", *SLIDERS, "dtype")
-    state = {name: getattr(picture, name) for name in names}
-    some = [range(0, len(picture.stops[name]), 5 if name in "BDF" else 1) for name in SLIDERS]
+    stops, dtypes = live.data["stops"], [peak["dtype"] for peak in live.data["peaks"]]
+    some = [stops[name][:: 5 if name in "BDF" else 1] for name in SLIDERS]
     settings = [
-        dict(zip((*SLIDERS, "dtype"), places, strict=True))
-        for places in itertools.product(*some, range(len(picture.peaks)))
+        dict(zip((*SLIDERS, "dtype"), values, strict=True))
+        for values in itertools.product(*some, dtypes)
     ]
     assert len(settings) > 200
-    shown = evaluate(context, DRAW, picture._esm, state, settings)
-    for setting, seen in zip(settings, shown, strict=True):
-        B, D, F, tile = (picture.stops[name][setting[name]] for name in SLIDERS)
-        dtype = picture.peaks[setting["dtype"]]["dtype"]
-        assert_as_ring_1(seen, live.chip.roofline(dtype), B, D, F, dtype, tile, picture.limits)
+    for setting, seen in zip(settings, show(context, live, settings), strict=True):
+        assert_as_ring_1(seen, live.chip.roofline(setting["dtype"]), setting, live.data["limits"])
 
 
-def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
+def assert_as_ring_1(seen, roof, setting, limits):
+    B, D, F, tile, dtype = setting.values()
     pair = None if tile is None else (tile, tile)
     cost, once = rk.matmul(B, D, F, dtype, tile=pair), rk.matmul(B, D, F, dtype)
     top, bound = roof.attainable(cost.intensity), roof.estimate(cost).bound
@@ -70,13 +64,13 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
         )
         wanted += [least, whole / least, whole]
         lengths.append((least / cost.bytes, whole / cost.bytes))
-    sums = [value(each) for each in seen["sums"]]
+    sums = [value(each) for each in [each for i, each in enumerate(seen["texts"][-12:]) if i % 4]]
     assert sums == pytest.approx(wanted, rel=5e-3)
     assert sums[1::3] == wanted[1::3]  # times are whole
-    left, *_, right = numbers(seen["grid"][1])[0::3]
+    left, *_, right = numbers(seen["paths"]["grid"][1])[0::3]
     for i, (first, whole) in enumerate(lengths):
-        solid, hatched, above = seen["bars"][3 * i : 3 * i + 3]
-        assert hatched == above
+        solid, hatched = seen["paths"]["comms bar"][2 * i : 2 * i + 2]
+        assert hatched == seen["paths"]["hatching bar"][i]
         start, _, middle, *_ = numbers(solid)
         assert (start, numbers(hatched)[0]) == (left, middle)
         ends = middle, numbers(hatched)[2]
@@ -85,13 +79,13 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
         )
     x, y = axes(seen, limits)
     assert numbers(seen["kernel"]) == pytest.approx([x(cost.intensity), y(top)], abs=0.02)
-    assert seen["mark"].startswith("M-5" if bound == "compute" else "M-6")
+    assert seen["paths"]["kernel"][0].startswith("M-5" if bound == "compute" else "M-6")
     ideal = once.intensity, roof.attainable(once.intensity)
     assert numbers(seen["best"]) == pytest.approx([x(ideal[0]), y(ideal[1])], abs=0.02)
-    corner = numbers(seen["roof"])[2:4]
+    corner = numbers(seen["paths"]["roof"][0])[2:4]
     assert corner == pytest.approx([x(roof.ridge), y(roof.peak_flops)], abs=0.02)
     edges = "no tiles: all fits" if tile is None else f"{tile} × {tile}"
-    assert seen["told"] == [str(B), str(D), str(F), edges]
+    assert seen["words"] == [str(B), str(D), str(F), edges]
     assert f"matmul is {bound}-bound and reaches at most" in seen["label"]
     assert "NaN" not in str(seen)
     assert "undefined" not in str(seen)
@@ -99,8 +93,8 @@ def assert_as_ring_1(seen, roof, B, D, F, dtype, tile, limits):
 
 def axes(seen, limits):
     """Return functions from a value to its pixel, from the grid with a line per decade."""
-    xs = [float(x) for x in re.findall(r"M([\d.]+),[\d.]+V", seen["grid"][0])]
-    ys = [float(y) for y in re.findall(r"M[\d.]+,([\d.]+)H", seen["grid"][0])]
+    xs = [float(x) for x in re.findall(r"M([\d.]+),[\d.]+V", seen["paths"]["grid"][0])]
+    ys = [float(y) for y in re.findall(r"M[\d.]+,([\d.]+)H", seen["paths"]["grid"][0])]
     scales = []
     for (low, _), pixels in ((limits["x"], xs), (limits["y"], ys)):
         first = math.ceil(math.log10(low))
@@ -139,8 +133,7 @@ def test_keys_and_buttons_move_picture_and_kernel(tiled):
     choose(tiled, "int8")
     assert driver.readings(tiled) == expected(512, 1024, 4096, dtype="int8")
     pressed = [
-        button.get_attribute("aria-pressed")
-        for button in tiled.locator(".widget-toggle-button").all()
+        button.get_attribute("aria-pressed") for button in tiled.locator(".buttons button").all()
     ]
     assert pressed == ["false", "true"]
     driver.screenshot(tiled, "matmul-2-moved")

@@ -69,8 +69,8 @@ def test_a_slide_reaches_to_the_next(both):
 def test_notes_are_one_script_with_a_mark_where_fragments_come(both):
     assert both[0].script == "Say *this* first, of $T_\\text{math}$."
     answer, rest = both[1].script.split("\n\n", 1)
-    assert answer.startswith("⏸ **1.01\u00a0ms.**")
-    assert rest == "▶\n\n▶\n\n**Why so.**\n\nBecause.\n\n▶"
+    assert answer.startswith("[pause] **1.01\u00a0ms.**")
+    assert rest == "[click]\n\n[click]\n\n**Why so.**\n\nBecause.\n\n[click]"
 
 
 def test_a_check_shows_its_answer_and_the_usual_slip(both):
@@ -122,7 +122,7 @@ def test_a_formula_is_one_word_and_a_line_of_formulas_ten():
 
 def test_a_live_picture_is_given_time(both):
     before = both[1].seconds
-    both[1].cells[2].outputs[0].data = {decks.WIDGET_VIEW: {}, "text/html": "<img>"}
+    both[1].cells[2].outputs[0].data["text/html"] = '<div class="live-picture"></div>'
     assert both[1].seconds == before + decks.WATCHING_SECONDS
 
 
@@ -184,7 +184,7 @@ def test_a_pause_in_a_talks_own_words_gives_the_room_time_to_think(both):
         read_talk("t.toml", talk_text(f"before = 'Why {mark}'\nid = 't-open'")).choose_slides(both)[
             0
         ]
-        for mark in ("", "⏸")
+        for mark in ("", "[pause]")
     )
     assert asked.seconds == plain.seconds + decks.THINKING_SECONDS
 
@@ -203,7 +203,7 @@ def test_a_talks_own_words_replace_the_notes_of_a_cell(both):
 def test_a_talks_own_words_replace_an_answer_and_keep_its_mark(both):
     text = talk_text("id = 't-math'\ninstead.t-guess = 'One.'")
     [guess] = read_talk("t.toml", text).choose_slides(both)
-    assert guess.script.split("\n\n")[:2] == ["⏸ One.", "▶"]
+    assert guess.script.split("\n\n")[:2] == ["[pause] One.", "[click]"]
 
 
 def test_a_slide_of_a_talks_own_is_markdown_and_is_spoken_before(both):
@@ -261,5 +261,8 @@ def test_a_missing_file_browser_or_name_is_told(tmp_path, capsys, monkeypatch):
         raise slides.NoBrowserError("no Chromium found: get one")
 
     monkeypatch.setattr(slides, "find_chromium", no_browser)
-    assert slides.main([]) == 1
-    assert "no Chromium found: get one; or skip the PDFs with --no-pdf" in capsys.readouterr().err
+    talk = tmp_path / "own.ipynb"
+    talk.write_text(nbformat.writes(new_notebook(cells=[cell("o", "slide", "# A title")])))
+    assert slides.main([str(talk), "--into", str(tmp_path)]) == 0
+    assert "come without PDFs: no Chromium found: get one." in capsys.readouterr().err
+    assert (tmp_path / "own.html").is_file()

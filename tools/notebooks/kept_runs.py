@@ -23,10 +23,13 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from roofcheck.handin.rerun import private_kernel
+from rooflab.explore.pages import write_picture
 from rooflab.words import LANGUAGE_VARIABLE
 
 HERE = Path(__file__).resolve().parent
 MATPLOTLIBRC = HERE.parent / "slides/deck/matplotlibrc"
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 PACKAGES = ("roofkit", "rooflab", "roofcheck")
 KEPT_KEYS = ("source", "outputs", "execution_count")
 # Environment variables and files that affect how a notebook runs.
@@ -44,19 +47,36 @@ def run_notebook(
     """
     with private_kernel() as (kernel, environment):
         client = NotebookClient(
-            notebook,
-            km=kernel,
-            shutdown_kernel="immediate",
-            startup_timeout=300,
-            store_widget_state=for_web,
-            **options,
-        )
+            notebook, km=kernel, shutdown_kernel="immediate", startup_timeout=300,
+            store_widget_state=for_web, **options,
+        )  # fmt: skip
         if is_lecture:
             # By default, nbclient puts outputs and errors of `interact` in a widget, not the cell.
             client.widget_registry = {}
         if for_web:
             environment |= {"MATPLOTLIBRC": str(MATPLOTLIBRC)}
         client.execute(env=environment, cwd=str(folder), cleanup_kc=True)
+
+
+def run_for_page(path: Path) -> NotebookNode:
+    """Return a notebook with its outputs, pictures as SVGs, and live pictures as HTML.
+
+    A notebook that was saved with its widgets isn't run. Widgets that need a kernel keep only
+    what stands in for them. The modules of live pictures are in the metadata.
+    """
+    notebook = nbformat.read(path, as_version=4)
+    if path.resolve().parent == HERE.parents[1] / "course/en":
+        run_once(notebook, path.resolve(), lambda: run_notebook(notebook, path.parent, True))
+    elif "widgets" not in notebook.metadata:
+        run_notebook(notebook, path.parent, for_web=True, is_lecture=False)
+    widgets = notebook.metadata.pop("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    modules = notebook.metadata.setdefault("live_modules", {})
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        view = output.get("data", {}).pop(WIDGET_VIEW, {"model_id": None})
+        values = widgets.get(view["model_id"], {}).get("state", {})
+        if "_esm" in values:
+            output.data["text/html"] = write_picture(values, modules)
+    return notebook
 
 
 def run_once(notebook: NotebookNode, path: Path, execute: Callable[[], None]) -> None:
@@ -102,13 +122,10 @@ def _hash_surroundings(directory: Path) -> str:
             paths = (path for path in Path(folder).rglob("*") if path.is_file())
             files += sorted(path for path in paths if "__pycache__" not in path.parts)
     inputs = [
-        str(directory),
-        sys.version,
-        platform.platform(),
-        _list_installed_versions(),
+        str(directory), sys.version, platform.platform(), _list_installed_versions(),
         [os.environ.get(name) for name in VARIABLES],
         [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
-    ]
+    ]  # fmt: skip
     return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
 
 

@@ -19,6 +19,7 @@ from tools.sentences import sentence
 
 SLIDE_TYPES = ("slide", "subslide", "fragment", "skip", "notes", "-")
 KEPT_OPTIONS = {"tags", "jupyter", "lectures"}
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 BEGIN_SOLUTION, END_SOLUTION = "### BEGIN SOLUTION", "### END SOLUTION"
 
 
@@ -145,11 +146,7 @@ def _parse_text(name: str, source: str) -> Text:
         cell.id = cell_id
     notebook.metadata = nbformat.from_dict(
         {
-            "kernelspec": {
-                "display_name": "Python 3 (ipykernel)",
-                "language": "python",
-                "name": "python3",
-            },
+            "kernelspec": KERNEL,
             # Python's version is left out, so that builds don't depend on it.
             "language_info": {"name": "python"},
         }

@@ -6,7 +6,7 @@ replaces `homework` with the questions that the lecture opens.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby, zip_longest
+from itertools import compress, groupby, zip_longest
 from pathlib import Path
 
 from roofcheck.course import ProblemSet, SetQuestion
@@ -36,23 +36,17 @@ def describe_set(text: Text) -> ProblemSet:
     questions = tuple(_list_questions(text))
     lectures = {n for cell in text.notebook.cells for n in cell.metadata.get("lectures", ())}
     return ProblemSet(
-        id=name,
-        file=f"exercises/en/{name}/{name}.ipynb",
-        number=int(name.removeprefix("ps")),
-        title=about.title.partition(": ")[2],
-        minutes=about.minutes,
+        id=name, file=f"exercises/en/{name}/{name}.ipynb", number=int(name.removeprefix("ps")),
+        title=about.title.partition(": ")[2], minutes=about.minutes,
         points=sum(question.points for question in questions),
-        lectures=tuple(f"l{number:02}" for number in sorted(lectures)),
-        questions=questions,
-    )
+        lectures=tuple(f"l{number:02}" for number in sorted(lectures)), questions=questions,
+    )  # fmt: skip
 
 
 def _list_questions(text: Text) -> Iterator[SetQuestion]:
-    cells = [
-        cell
-        for cell in text.notebook.cells
-        if "lectures" in cell.metadata or cell.metadata.nbgrader.grade
-    ]
+    about = (cell.metadata for cell in text.notebook.cells)
+    asked = ("lectures" in each or each.nbgrader.grade for each in about)
+    cells = list(compress(text.notebook.cells, asked))
     for number, (heading, graded) in enumerate(zip_longest(cells[::2], cells[1::2]), 1):
         lectures = heading.metadata.get("lectures")
         if not (lectures and graded and graded.metadata.nbgrader.grade):
@@ -60,16 +54,10 @@ def _list_questions(text: Text) -> Iterator[SetQuestion]:
             raise text.error(heading, reason)
         call = find_call(graded)
         yield SetQuestion(
-            id=call.question if call else graded.id,
-            number=number,
-            title=heading.source.partition("\n")[0].removeprefix("## "),
-            points=graded.metadata.nbgrader.points,
-            text=heading.id,
-            cell=graded.id,
-            paragraph=not call,
-            lecture=f"l{max(lectures):02}",
-            lesson=None,
-        )
+            id=call.question if call else graded.id, number=number, text=heading.id, cell=graded.id,
+            title=heading.source.partition("\n")[0].removeprefix("## "), paragraph=not call,
+            points=graded.metadata.nbgrader.points, lecture=f"l{max(lectures):02}", lesson=None,
+        )  # fmt: skip
 
 
 def fill_in_set(text: Text, root: Path) -> None:
@@ -87,11 +75,9 @@ def fill_in_set(text: Text, root: Path) -> None:
     links = [f"[{int(n[1:])}](../../../course/en/{files[n[1:]]}.ipynb)" for n in about.lectures]
     key = "set.lectures" if len(links) > 1 else "set.lecture"
     facts = {
-        "lectures": sentence(key, linked=join_items(links)),
-        "questions": str(len(about.questions)),
-        "points": f"{about.points:g}",
-        "time": format_length(about.minutes),
-    }
+        "lectures": sentence(key, linked=join_items(links)), "points": f"{about.points:g}",
+        "questions": str(len(about.questions)), "time": format_length(about.minutes),
+    }  # fmt: skip
     numbers = {question.id: str(question.number) for question in about.questions}
     checked = [question.id for question in about.questions if not question.paragraph]
     texts = {f"{name}.text": find_question(name).text() for name in checked}

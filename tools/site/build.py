@@ -6,7 +6,6 @@ The site includes the decks and the kit if they are built (`make slides`, `make 
 """
 
 import argparse
-import json
 import re
 import shutil
 import subprocess
@@ -23,17 +22,19 @@ import roofkit as rk
 from roofcheck import course
 from roofkit._units import format_quantity
 from rooflab import explore
+from rooflab.explore.pages import write_modules
 from rooflab.palette import fill_colours
 from tools.notebooks.build import write_if_changed
+from tools.notebooks.kept_runs import run_for_page
 from tools.sentences import sentence
 from tools.site import downloads, folding
 from tools.site.links import DOCUMENTS, find_released_notebooks, map_files_to_pages, relink_to_site
 from tools.site.standalone import NEEDS, prepare_download
 from tools.slides.talks import read_talk_file
-from tools.slides.web_assets import BUILD, read_mathjax, read_widgets, run_for_page
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
+BUILD = ROOT / "build"
 
 TEMPLATES = Environment(
     loader=FileSystemLoader(HERE / "pages"),
@@ -78,8 +79,8 @@ def write_files(work, files, kit, site):
         shutil.copytree(HERE / folder, work / folder)
     icon = work / "static/favicon.svg"
     icon.write_text(fill_colours(icon.read_text(encoding="utf-8")), encoding="utf-8")
-    for name, script in {"widgets.js": read_widgets(), "mathjax.js": read_mathjax()}.items():
-        (work / "static" / name).write_text(script, encoding="utf-8")
+    shutil.copytree(ROOT / "tools/web/fonts", work / "static/fonts")
+    shutil.copy(ROOT / "tools/web/formulas.css", work / "static")
     wheels = unpack_wheels(kit, files / "wheels") if kit else []
     lectures, problems = find_released_notebooks()
     for path in (*lectures, *problems):
@@ -107,11 +108,11 @@ def write_pages(pages, decks, kit, beside):
     data = {
         "readme": split_by_heading(ROOT / "README.md"),
         **{Path(page).stem: read_with_site_links(ROOT / name) for name, page in DOCUMENTS.items()},
-        "ridge": render_explorer(explore.ridge()),
+        "ridge": explore.write_html(explore.ridge(), " data-address"),
         "lectures": {path.stem: read_title_and_summary(path) for path in lectures},
         "problems": {path.stem: read_title_and_summary(path) for path in problems},
         "chips": [describe_chip(chip) for chip in rk.chips()],
-        "explorer": render_explorer(),
+        "explorer": explore.write_html(explore.model(), " data-address"),
         "left_out": list(explore.model().reasons_left_out.values()),
         "decks": decks,
         "talks": {path.stem: read_talk_file(path) for path in ROOT.glob("course/talk*.toml")},
@@ -151,17 +152,6 @@ def explain_figure(figure):
     return "; ".join(filter(None, (figure.kind, figure.note, unconfirmed)))
 
 
-def render_explorer(live=None):
-    """Return the HTML of a live picture of a language model, which needs no Jupyter."""
-    picture = (live or explore.model()).children[-1]
-    values = {name: getattr(picture, name) for name in ("data", "state", "text", "units")}
-    return TEMPLATES.get_template("_explorer.html").render(
-        css=picture._css,
-        values=json.dumps(values, separators=(",", ":")).replace("</", "<\\/"),
-        module=picture._esm.replace("export default ", "const explorer = "),
-    )
-
-
 def make_notebook_page(notebook, path, template, data):
     """Return the notebook as text, with links to the site and the template below the title."""
     page = map_files_to_pages()[path.relative_to(ROOT).as_posix()]
@@ -170,6 +160,8 @@ def make_notebook_page(notebook, path, template, data):
             cell.source = relink_to_site(cell.source, path, page)
     words = TEMPLATES.get_template(template).render(data, name=path.stem)
     notebook.cells.insert(1, nbformat.v4.new_markdown_cell(words, id="downloads"))
+    if modules := write_modules(notebook.metadata.pop("live_modules", {})):
+        notebook.cells.append(nbformat.v4.new_markdown_cell(modules, id="live-modules"))
     return nbformat.writes(notebook)
 
 

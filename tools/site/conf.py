@@ -3,18 +3,18 @@
 import re
 
 from rooflab import palette
+from tools.web.formulas import keep_signs_beside, use_mathml
 
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.githubpages"]
 language = "en"
 smartquotes = False
 highlight_language = "none"
 
 nb_execution_mode = "off"
-nb_ipywidgets_js = {"widgets.js": {}}
+nb_ipywidgets_js = {}
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-myst_update_mathjax = False  # mathjax.js sets its options
-mathjax_path = "mathjax.js"
+html_math_renderer = "mathml"
 
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
@@ -45,7 +45,7 @@ html_theme_options = {
 templates_path = ["templates"]
 html_static_path = ["static"]
 html_extra_path = ["files"]
-html_css_files = ["site.css"]
+html_css_files = ["fonts/fonts.css", "formulas.css", "site.css"]
 html_js_files = ["site.js"]
 html_favicon = "static/favicon.svg"
 html_copy_source = html_show_sourcelink = html_show_copyright = False
@@ -67,25 +67,18 @@ def list_parameters(app, what, name, obj, options, lines):
     lines[start:end] = [":Parameters:", *items.split("\n")]
 
 
-# Scripts of this type contain JSON, in which search must not highlight words.
-WIDGETS = "application/vnd.jupyter.widget"
-
-
 def correct_page(app, page, template, context, doctree):
-    """Fix folds, captions, tables and scripts for screen readers and search."""
+    """Fix folds, captions and tables for screen readers, and lines broken beside a formula."""
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
         html = html.replace(' role="heading">', ' role="heading" aria-level="2">')
-        html = html.replace(
-            f'<script type="{WIDGETS}', f'<script class="nohighlight" type="{WIDGETS}'
-        )
         # A screen reader would announce the empty corner of a table as a heading.
-        context[part] = html.replace('<th class="head"><p></p></th>', "<td></td>")
-    for script in context["script_files"]:
-        if script.attributes.get("type", "").startswith(WIDGETS):
-            script.attributes["class"] = "nohighlight"
+        context[part] = keep_signs_beside(
+            html.replace('<th class="head"><p></p></th>', "<td></td>")
+        )
 
 
 def setup(app):
+    use_mathml(app)
     app.connect("html-page-context", correct_page, priority=900)  # after the theme builds its tree
     app.connect("autodoc-process-docstring", list_parameters)

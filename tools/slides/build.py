@@ -1,14 +1,15 @@
 """Build decks from lectures and talks: one HTML file each, with live sliders and no network.
 
-    python -m tools.slides                          course/en/*.ipynb and course/talk*.toml
-    python -m tools.slides course/talk.toml         one talk
-    python -m tools.slides course/en/01-*.ipynb     one lecture
-        -> build/slides/NAME.html, NAME.pdf (a page per slide), NAME-notes.pdf (with the script)
-
-Pictures are SVGs. reveal.js, MathJax and the widgets are downloaded once from npm to build/npm.
+python -m tools.slides                          course/en/*.ipynb and course/talk*.toml
+python -m tools.slides course/talk.toml         one talk
+python -m tools.slides course/en/01-*.ipynb     one lecture
+    -> build/slides/NAME.html, and if there is a browser to print them, NAME.pdf (a page per
+   slide) and NAME-notes.pdf (with the script)
 """
 
 import argparse
+import base64
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,28 +17,28 @@ from urllib.parse import quote
 
 import nbformat
 from nbclient.exceptions import CellExecutionError
-from nbconvert import SlidesExporter
 from nbformat.v4 import new_markdown_cell, new_notebook
 from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import sync_playwright
 
 from rooflab import palette
+from rooflab.explore.pages import write_modules
+from tools.notebooks.kept_runs import run_for_page
 from tools.sentences import sentence
 from tools.slides.chromium import FLAGS, PAGE_TIMEOUT, NoBrowserError, find_chromium
 from tools.slides.decks import LOOKING_SECONDS, DeckError, split_slides
 from tools.slides.talks import read_talk_file
-from tools.slides.web_assets import BUILD, read_mathjax, read_npm_file, read_widgets, run_for_page
+from tools.web.formulas import DeckExporter
 
 ROOT = Path(__file__).resolve().parents[2]
 DECK_FOLDER = Path(__file__).with_name("deck")
-REVEAL = "reveal.js", "6.0.2"
-WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
+REVEAL_FOLDER = Path(__file__).with_name("reveal")
+WEB_FOLDER = ROOT / "tools/web"
 # Printing before this is true gives empty pages and pictures.
 IS_PRINTABLE = """() => {
   const count = (what) => document.querySelectorAll(what).length;
   return window.Reveal?.isReady() && count(".pdf-page") &&
-    count("script[type$='widget-view+json']") <= count(".widget-subarea > *") &&
-    count(".roofkit-explorer") === count(".roofkit-picture svg");
+    count(".live-picture") === count(".live-picture svg");
 }"""
 
 
@@ -45,17 +46,17 @@ def main(argv=None, root=ROOT):
     """Build the decks named on the command line, or all, and return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("sources", nargs="*", type=Path, help="lectures (.ipynb) and talks (.toml)")
-    parser.add_argument("--into", type=Path, default=BUILD / "slides", help="folder for the decks")
-    parser.add_argument("--no-pdf", action="store_true", help="write only HTML, without Chromium")
+    parser.add_argument("--into", type=Path, default=ROOT / "build/slides", help="a folder")
+    parser.add_argument("--no-pdf", action="store_true", help="write only HTML")
     args = parser.parse_args(argv)
     lectures = sorted(root.glob("course/en/*.ipynb"))
     sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.toml"))]
+    printer = None
     try:
-        printer = None if args.no_pdf else find_chromium()
         decks = make_decks(sources, lectures)
+        printer = None if args.no_pdf else find_chromium()
     except NoBrowserError as error:
-        print(f"{error}; or skip the PDFs with --no-pdf", file=sys.stderr)
-        return 1
+        print(f"The decks come without PDFs: {error}.", file=sys.stderr)
     except (DeckError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
@@ -133,40 +134,53 @@ def make_talk_deck(talk, slides, lectures):
         first, *rest = slide.stage_cells(slide.seconds + spare * (slide is chosen[-1]))
         first.metadata.slideshow = {"slide_type": "slide"}
         deck.cells += [first, *rest]
-    state = {}
-    for lecture in lectures:
-        state |= lecture.metadata.get("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
-    deck.metadata.widgets = {WIDGET_STATE: {"state": state, "version_major": 2, "version_minor": 0}}
+    # Only the modules of pictures that the talk shows.
+    outputs = str([cell.get("outputs") for cell in deck.cells])
+    deck.metadata.live_modules = {
+        name: module
+        for lecture in lectures
+        for name, module in lecture.metadata.get("live_modules", {}).items()
+        if name in outputs
+    }
     return deck
 
 
 def write_deck(deck, target):
     """Write a deck as one HTML file and return its path."""
     template = (DECK_FOLDER / "index.html.j2").read_text(encoding="utf-8")
-    exporter = SlidesExporter(raw_template=template, exclude_anchor_links=True)
-    names = ("reveal.css", "theme/white.css", "reveal.js", "plugin/notes.js")
-    reveal = {name: read_npm_file(*REVEAL, f"dist/{name}").decode() for name in names}
+    exporter = DeckExporter(raw_template=template)
+    reveal = {path.name: path.read_text(encoding="utf-8") for path in REVEAL_FOLDER.iterdir()}
     drawing = quote(palette.fill_colours((DECK_FOLDER / "title.svg").read_text(encoding="utf-8")))
     styles = [
         reveal["reveal.css"],
-        reveal["theme/white.css"],
+        reveal["white.css"],
         palette.css_rules(palette.JUPYTER_DARK),
         f':root {{ --roof-drawing: url("data:image/svg+xml,{drawing}"); }}',
+        embed_fonts(WEB_FOLDER / "fonts/fonts.css"),
+        (WEB_FOLDER / "formulas.css").read_text(encoding="utf-8"),
         (DECK_FOLDER / "deck.css").read_text(encoding="utf-8"),
     ]
     parts = {
         "styles": styles,
-        "scripts": [
-            # reveal.js must come before require.js, or it registers with that loader.
-            reveal["reveal.js"], reveal["plugin/notes.js"], read_mathjax(), read_widgets(),
-        ],
+        "scripts": [reveal["reveal.js"], reveal["notes.js"]],
+        "live": write_modules(deck.metadata.get("live_modules", {})),
         "words": {key: sentence(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
         "start": (DECK_FOLDER / "deck.js").read_text(encoding="utf-8"),
-    }  # fmt: skip
+    }
     resources = {"metadata": {"name": target.stem}, "deck": parts}
     page, _ = exporter.from_notebook_node(deck, resources)
     target.write_text(page, encoding="utf-8")
     return target
+
+
+def embed_fonts(path):
+    """Return the style rules of a file, with the fonts that they name."""
+
+    def embed(match):
+        data = base64.b64encode(path.with_name(match[1]).read_bytes()).decode()
+        return f'url("data:font/woff2;base64,{data}")'
+
+    return re.sub(r"url\((.+?)\)", embed, path.read_text(encoding="utf-8"))
 
 
 def print_decks(decks, chromium):

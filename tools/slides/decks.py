@@ -4,8 +4,8 @@ A slide starts with a cell of type slide or subslide and ends before the next on
 
 - a `check` becomes a fragment with the answer and its most common slip;
 - the code of a figure or a table is hidden until the speaker presses a key;
-- notes and the answers to predictions become the speaker's script: ⏸ means pause for the
-  audience and ▶ means click.
+- notes and the answers to predictions become the speaker's script: [pause] means pause for the
+  audience and [click] means click.
 """
 
 import html
@@ -23,8 +23,8 @@ from tools.notebooks.myst_cells import find_call
 from tools.sentences import sentence
 
 SLIDE_STARTS = ("slide", "subslide")
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-CLICK, PAUSE = "▶", "⏸"
+LIVE_PICTURE = 'class="live-picture"'
+CLICK, PAUSE = "[click]", "[pause]"
 WORDS_A_MINUTE = 130
 # The space between a number and its unit.
 SPACE_BEFORE_UNIT = re.compile(
@@ -85,7 +85,7 @@ class Slide:
         """The length of the slide, including time for the audience."""
         checks = sum(bool(_find_question(cell, "check")) for cell in self.cells)
         questions = checks + self.script.count(PAUSE)
-        live = sum(WIDGET_VIEW in data for cell in self.cells for data in _list_output_types(cell))
+        live = sum(LIVE_PICTURE in str(cell.get("outputs")) for cell in self.cells)
         spoken = 60 * self.words / WORDS_A_MINUTE
         return spoken + LOOKING_SECONDS + THINKING_SECONDS * questions + WATCHING_SECONDS * live
 
@@ -117,6 +117,7 @@ def get_slide_type(cell):
 
 def count_words(script):
     """Count spoken words; a formula counts as one, a display formula as ten."""
+    script = script.replace(CLICK, "").replace(PAUSE, "")
     spoken = re.sub(r"\$\$.+?\$\$", "formula " * 10, script, flags=re.DOTALL)
     spoken = re.sub(r"<[^>]+>", " ", re.sub(r"\$[^$]+\$", "formula", spoken))
     return len(re.findall(r"\w[\w.,/'’-]*", spoken))
@@ -132,13 +133,9 @@ def _stage_cell(cell):
         return None
     if cell.cell_type == "markdown":
         cell.source = _keep_quantities_whole(cell.source)
-    if any({WIDGET_VIEW, "text/html"} & data for data in _list_output_types(cell)):
+    if any("text/html" in output.get("data", ()) for output in cell.get("outputs", [])):
         cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
     return cell
-
-
-def _list_output_types(cell):
-    return (set(output.get("data", ())) for output in cell.get("outputs", []))
 
 
 def _find_question(cell, *calls):

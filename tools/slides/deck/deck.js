@@ -1,16 +1,4 @@
-// Starts the deck once everything is drawn, and gives it the keys that a lecture needs.
-
-// Waits for all drawing, at most 5 s: a widget is lost if reveal.js moves its slide meanwhile.
-async function drawn() {
-  await MathJax.startup.promise;
-  // The speaker's window has no style that would hide these.
-  document.querySelectorAll(".notes mjx-assistive-mml").forEach((copy) => copy.remove());
-  const views = document.querySelectorAll("script[type$='widget-view+json']").length;
-  const until = performance.now() + 5000;
-  while (document.querySelectorAll(".widget-subarea > *").length < views && performance.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-}
+// Starts the deck once its live pictures are drawn, and gives it the keys that a lecture needs.
 
 // The names of the keys in the deck's help.
 const words = JSON.parse(document.querySelector("#words").textContent);
@@ -20,9 +8,6 @@ function dark(on) {
   document.body.dataset.jpThemeLight = String(!on);
 }
 
-// Keys pressed in the speaker's window arrive here without a target.
-const slider = (event) => event.target?.closest?.(".noUi-handle");
-const button = (event) => event.target?.closest?.("button");
 const leave = () => {
   const active = document.activeElement;
   // The box for a slide's number or id turns slides while you type.
@@ -49,7 +34,17 @@ function fit() {
   }
 }
 
-drawn().then(async () => {
+// A formula wider than its slide becomes smaller. Hidden slides have no width.
+function fitFormulas() {
+  for (const formula of document.querySelectorAll(".present math[display='block'], .pdf-page math[display='block']")) {
+    formula.style.fontSize = "";
+    const room = formula.closest("section").clientWidth - 160, wide = formula.getBoundingClientRect().width / Reveal.getScale();
+    if (wide > room) formula.style.fontSize = `${(140 * room) / wide}%`;
+  }
+}
+
+addEventListener("DOMContentLoaded", async () => {
+  await window.livePictures;
   // A link to a heading leads to its slide, if this deck has it.
   for (const link of document.querySelectorAll(".slides a[href^='#']")) {
     const heading = document.getElementById(decodeURIComponent(link.hash.slice(1)));
@@ -57,8 +52,9 @@ drawn().then(async () => {
     if (slide) { link.href = `#/${slide.id}`; } else { link.replaceWith(...link.childNodes); }
   }
   // A finger on a slider moves it, and not the slide.
-  document.querySelectorAll(".roofkit-explorer").forEach((part) => { part.dataset.preventSwipe = ""; });
+  document.querySelectorAll(".live-picture").forEach((part) => { part.dataset.preventSwipe = ""; });
   Reveal.on("pdf-ready", fit);
+  ["ready", "slidechanged", "pdf-ready"].forEach((event) => Reveal.on(event, fitFormulas));
   await Reveal.initialize({
     width: 1280, height: 720, margin: 0.03, maxScale: 4, center: false, display: "flex",
     // On a phone reveal.js would scroll, and lose the place that a link names.
@@ -68,11 +64,8 @@ drawn().then(async () => {
     pdfSeparateFragments: false, pdfMaxPagesPerSlide: 1, plugins: [RevealNotes],
     // Each section sets its time; without a default the speaker's clock shows no pace.
     defaultTiming: 60,
-    // A slider, a button or the code that has the focus keeps the keys that it understands.
-    keyboardCondition: (event) =>
-      !(slider(event) && /^(Arrow|Home|End)/.test(event.key)) &&
-      !(event.target === panel && /^Arrow(Up|Down)$/.test(event.key)) &&
-      !(button(event) && /^( |Enter)$/.test(event.key)),
+    // Keys pressed in the speaker's window arrive here without a target.
+    keyboardCondition: (event) => !(event.target === panel && /^Arrow(Up|Down)$/.test(event.key)),
   });
   Reveal.addKeyBinding({ keyCode: 67, key: "C", description: words.key_code }, code);
   Reveal.addKeyBinding({ keyCode: 68, key: "D", description: words.key_dark },
@@ -84,13 +77,20 @@ drawn().then(async () => {
     (event) => Reveal.on(event, close));
 });
 
-// A clicker sends PageUp and PageDown: they turn the slide, even just after a slider was used.
+// A control that has the focus keeps the keys that it understands; all others are the deck's, so that
+// a clicker, which sends PageUp and PageDown, turns the slide even just after a slider was used.
+const KEPT = {
+  range: /^(Arrow|Home$|End$)/, number: /^(.|Arrow.*|Home|End|Backspace|Delete|Enter)$/,
+  "select-one": /^(.|Arrow.*|Home|End|Enter|Escape)$/, button: /^( |Enter)$/,
+};
 addEventListener("keydown", (event) => {
-  if (slider(event) && event.key.startsWith("Page")) {
-    event.stopPropagation();
-    leave();
-    event.key === "PageDown" ? Reveal.next() : Reveal.prev();
-  }
+  const control = event.target?.closest?.(".live-picture :is(input, select, button)");
+  const other = event.key === "Tab" || event.ctrlKey || event.altKey || event.metaKey;
+  if (!control || other || KEPT[control.type]?.test(event.key)) return;
+  event.stopPropagation();
+  event.preventDefault();
+  leave();
+  Reveal.triggerKey(event.keyCode);
 }, true);
 // A button that was clicked gives the space bar back, too.
-addEventListener("click", (event) => { if (event.detail && button(event)) leave(); });
+addEventListener("click", (event) => { if (event.detail && event.target?.closest?.("button")) leave(); });

@@ -1,0 +1,1 @@
+"""What pages and decks share: formulas and fonts."""
