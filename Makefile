@@ -7,7 +7,8 @@
 # make self-study  pack a kit with model answers, for self-study
 # make slides  build the decks into build/slides, with PDFs if Chromium is installed
 # make site    build the web pages with the self-study kit, and with the decks if they are built;
-#              with SITE=https://... downloaded notebooks get packages from there
+#              with SITE=https://... its address, for notebooks, cards and feed; with
+#              REPOSITORY=https://... the code's, for links to report a mistake
 # make build   rebuild the notebooks from their texts
 # make extension  rebuild roofcheck's JupyterLab extension (needs Node.js)
 # make bench   measure the speed claims, as ratios
@@ -52,7 +53,8 @@ slides: $(VENV)/ready
 	@$(BIN)/python -m tools.slides
 
 site: self-study
-	@$(BIN)/python -m tools.site $(if $(SITE),--address $(SITE))
+	@$(BIN)/python -m tools.site $(if $(SITE),--address $(SITE)) \
+	    $(if $(REPOSITORY),--repository $(REPOSITORY))
 
 build: $(VENV)/ready
 	$(BIN)/python -m tools.notebooks

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tools.slides.chromium import find_chromium
-
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests/browser"))
 import driver
+from chromium import find_chromium
 
 PEER = """
 import math

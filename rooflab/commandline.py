@@ -36,14 +36,11 @@ def measure(quick, device, threads, save, save_chip, form):
         measurements.save_chip(save_chip)
     ceilings = measurements.ceilings
     document = {
-        "machine": vars(measurements.machine),
-        "date": measurements.date,
-        "versions": dict(measurements.versions),
-        "peak_flops_per_s": dict(ceilings.peaks),
+        "machine": vars(measurements.machine), "date": measurements.date,
+        "versions": dict(measurements.versions), "peak_flops_per_s": dict(ceilings.peaks),
         "bandwidth_bytes_per_s": {str(size): speed for size, speed in ceilings.bandwidth.items()},
-        "memory_bytes_per_s": ceilings.memory,
-        "overhead_seconds": ceilings.overhead,
-    }
+        "memory_bytes_per_s": ceilings.memory, "overhead_seconds": ceilings.overhead,
+    }  # fmt: skip
     print_answer(form, document, measurements.rows, measurements)
 
 

@@ -281,26 +281,21 @@ POOR = {
     "a strip a column": (MATMUL, "kept(strip, one, one)"),
     "a strip a row": (MATMUL, "kept(one, strip, one)"),
     "K outside": (MATMUL, "blocks(square, square, square, 'kij')"),
-    "small tiles": (MATMUL, "kept(two, two, two)"),
-    "two passes": (SOFTMAX, "softmax(2)"),
-    "three passes": (SOFTMAX, "softmax(3)"),
-    "a row at a time": (SOFTMAX, "by_row"),
+    "small tiles": (MATMUL, "kept(two, two, two)"), "two passes": (SOFTMAX, "softmax(2)"),
+    "three passes": (SOFTMAX, "softmax(3)"), "a row at a time": (SOFTMAX, "by_row"),
     "a row at a time, three passes": (SOFTMAX, "softmax(3, rows=1)"),
     "rows by threes": (SOFTMAX, "softmax(2, rows=3)"),
     "exponentials stored": (SOFTMAX, "softmax(3, spill=True)"),
     "results stored": (SOFTMAX, "resting"),
     "small tiles where all fits": (MATMUL, "careless_with_small_ones"),
-    "one way": (GATHER, "one_way"),
-    "twice around": (GATHER, "twice"),
-    "along a line": (GATHER, "along_a_line"),
-    "directly": (GATHER, "directly"),
-}
+    "one way": (GATHER, "one_way"), "twice around": (GATHER, "twice"),
+    "along a line": (GATHER, "along_a_line"), "directly": (GATHER, "directly"),
+}  # fmt: skip
 FAULTY = {
     "no maximum": (SOFTMAX, "softmax(2, shift=False)"),
-    "sums not put right": (SOFTMAX, "unscaled"),
-    "not divided": (SOFTMAX, "undivided"),
+    "sums not put right": (SOFTMAX, "unscaled"), "not divided": (SOFTMAX, "undivided"),
     "a step left open": (GATHER, "never_ended"),
-}
+}  # fmt: skip
 WRONG = FAULTY | {
     "nothing stored": (MATMUL, "lambda pad, X, Y, Z: pad.load(X[:1, :1])"),
     "too large": (MATMUL, "lambda pad, X, Y, Z: pad.load(X)"),

@@ -23,11 +23,9 @@ from rooflab import explore, machine, plot, published
 ROOT = Path(__file__).parent.parent
 # Each package, and those that it may import.
 PACKAGES = {
-    "roofkit": set(),
-    "rooflab": {"roofkit"},
-    "roofcheck": {"roofkit", "rooflab"},
+    "roofkit": set(), "rooflab": {"roofkit"}, "roofcheck": {"roofkit", "rooflab"},
     "roofgrade": {"roofkit", "rooflab", "roofcheck"},
-}
+}  # fmt: skip
 # roofkit's pyproject.toml is that of the repository.
 PYPROJECTS = {
     name: tomllib.loads(

@@ -161,9 +161,7 @@ QUESTIONS = {
                 inputs=_times(),
                 formula=MEAN,
                 unit="times",
-                words={
-                    "product given": "That is the product of the factors. Take the sixth root.",
-                },
+                words={"product given": "That is the product of the factors. Take the sixth root."},
                 slips=[
                     _mean_slip(
                         "longer by",
@@ -223,5 +221,5 @@ QUESTIONS = {
         "binds.",
         how="run your function on all six rows and compare; the mean is the sixth root of the "
         "product of printed over right",
-    ),
+    )
 }

@@ -128,11 +128,8 @@ CLEANER = nh3.Cleaner(
 )  # fmt: skip
 
 
-class _Renderer(IPythonRenderer):
+class FormulaRenderer(IPythonRenderer):
     """nbconvert's Markdown renderer, with formulas as MathML."""
-
-    def __init__(self, attachments):
-        super().__init__(escape=False, exclude_anchor_links=True, attachments=dict(attachments))
 
     def block_math(self, body):
         return _format_formula(body, "block", f"$${body}$$")
@@ -143,6 +140,11 @@ class _Renderer(IPythonRenderer):
     def latex_environment(self, name, body):
         source = f"\\begin{{{name}}}{body}\\end{{{name}}}"
         return _format_formula(source, "block", source)
+
+
+class _Renderer(FormulaRenderer):
+    def __init__(self, attachments):
+        super().__init__(escape=False, exclude_anchor_links=True, attachments=dict(attachments))
 
     def block_code(self, code, info=None):
         return quote_text(code)

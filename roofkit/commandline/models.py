@@ -115,10 +115,7 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         fit = print_sweep(form, served, batch, prompt, output, room)
         sys.exit(DOES_NOT_FIT if must_fit and not fit else 0)
     (batch,), (prompt,) = batch, prompt
-    tables = {
-        "prefill": served.prefill(batch, prompt),
-        "decode": served.decode(batch, prompt),
-    }
+    tables = {"prefill": served.prefill(batch, prompt), "decode": served.decode(batch, prompt)}
     if new is not None:
         tables["forward"] = served.forward(batch, new, cached or 0)
     elif cached is not None:

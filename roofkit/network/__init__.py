@@ -9,13 +9,7 @@ bytes through one chip's links. The time is this number divided by the group's `
 (Group(8 × TPU v5e, 2x4, egress 90 GB/s), 0.00015555555555555556)
 """
 
-from roofkit.network.collectives import (
-    Transfer,
-    all_gather,
-    all_reduce,
-    all_to_all,
-    reduce_scatter,
-)
+from roofkit.network.collectives import Transfer, all_gather, all_reduce, all_to_all, reduce_scatter
 from roofkit.network.groups import Group, all_pairs, group, line, ring, switch, torus
 from roofkit.network.schedule import Fabric, least_gather_bytes
 from roofkit.network.sharding import ShardedMatmul, critical_width, most_chips, sharded_matmul

@@ -1,13 +1,20 @@
 // Controls above a live picture. `slider`, `list`, `buttons` and `field` describe one; addControls
-// puts them into a box. Each part of a state has the name of its control.
-const slider = (name, label, stops) => ({ name, label, stops, add: addSlider });
+// puts them into a box, those with the word `more` into a fold of that name. Each part of a state has
+// the name of its control.
+const slider = (name, label, stops, more) => ({ name, label, stops, more, add: addSlider });
 const list = (name, label, values, more = {}) => ({ name, label, values, ...more, add: addList });
 const buttons = (name, label, values, shown) => ({ name, label, values, shown, add: addButtons });
 const field = (name, label, more) => ({ name, label, ...more, add: addField });
 
 // `change` receives the new values by name. Returns a function that sets all controls to a state.
 function addControls(box, controls, change) {
-  const setters = controls.map((control) => control.add(box, control, change));
+  const fold = document.createElement("details");
+  const setters = controls.map((control) => control.add(control.more ? fold : box, control, change));
+  if (fold.childNodes.length) {
+    fold.prepend(document.createElement("summary"));
+    fold.firstChild.textContent = controls.find(({ more }) => more).more;
+    box.append(fold);
+  }
   return (state, words) => setters.forEach((show) => show(state, words));
 }
 

@@ -26,17 +26,57 @@ function readModel(model) {
   const someGrey = Object.entries(data.choices).some(([name, values]) =>
     values.some((value) => !available(data, state, name, value)));
   const notes = [
-    state.n > 1 && text.over_links, served.viewer && text.viewer_counts,
+    data.predicted && text.predicted_how, state.n > 1 && text.over_links, served.viewer && text.viewer_counts,
     (state.peak || state.bandwidth) && text.own_figures, beyond && fill(text.beyond, known), someGrey && text.greyed,
   ];
   const words = {
     ...wordsOfSliders({ reached: 1, ...state }),
-    first: second(found.first), each: second(found.each),
-    speed: grouped(Number(found.speed.toPrecision(3))), held: fill(text[verdict], known),
+    held: fill(text[verdict], known), speed: grouped(Number(found.speed.toPrecision(3))),
     pass: fill(text[`${state.phase}_pass`], known), taken: known.time,
     aside: aside >= 0.005 ? fill(text.aside, known) : "", note: notes.filter(Boolean).join(" "),
   };
-  return { ...found, state, layers, known, words };
+  return { ...found, state, layers, known, words, ...readingsOf(found, data, state, text, units) };
+}
+
+// How much longer than at best a pass takes with timed kernels: the middle and both ends, or undefined.
+function ratioOf({ predicted }, { model, chip, n, phase, batch, weights, activations, kv, ...state }, pass) {
+  const plain = weights === 16 && activations === 16 && kv === 16 && state.convention === "roofkit" &&
+    !state.peak && !state.bandwidth && (state.reached ?? 1) === 1;
+  const rows = plain ? predicted?.ratios[chip]?.[model]?.[n] : undefined;
+  if (!rows) return undefined;
+  if (pass === "prefill") return rows.at(-1);
+  // Between two batches, on a scale of doublings.
+  const { batches } = predicted, after = batches.findIndex((each) => each >= batch);
+  if (after < 1) return rows[after < 0 ? batches.length - 1 : 0];
+  const part = Math.log(batch / batches[after - 1]) / Math.log(batches[after] / batches[after - 1]);
+  return rows[after].map((ratio, i) => ratio * part + rows[after - 1][i] * (1 - part));
+}
+
+// The best and the predicted value of each reading, and what they mean for the goal.
+function readingsOf(found, data, state, text, units) {
+  const { first, each } = found, { batch, goal } = state;
+  const second = (value) => inUnit(value, units.time);
+  const speed = (value) => grouped(Number(value.toPrecision(value < 1000 ? 2 : 3)));
+  const ratios = { first: ratioOf(data, state, "prefill"), each: ratioOf(data, state, "decode") };
+  const told = (name, of, shown, down) => {
+    const ratio = ratios[name];
+    if (!ratio) return "";
+    const [middle, low, high] = ratio.map((times) => shown(of(times)));
+    return fill(text.predicted, down ? { middle, low: high, high: low } : { middle, low, high });
+  };
+  const cells = {
+    first: [second(first), told("first", (times) => first * times, second)],
+    each: [second(each), told("each", (times) => each * times, second)],
+    user: [speed(1 / each), told("each", (times) => 1 / each / times, speed, true)],
+    speed: [speed(batch / each), told("each", (times) => batch / each / times, speed, true)],
+  };
+  if (!goal) return { cells, verdict: "" };
+  const [middle, low, high] = (ratios.each ?? []).map((times) => 1 / each / times);
+  const kind = goal > 1 / each ? "never" : !middle ? "unknown" : goal <= high ? "surely"
+    : goal > low ? "hardly" : "perhaps";
+  const known = { goal: grouped(goal), best: cells.user[0], middle: middle && speed(middle),
+    share: percent(goal * each), low: middle && speed(high), high: middle && speed(low) };
+  return { cells, verdict: fill(text[`goal_${kind}`], known) };
 }
 
 // Merges layers that overlap into one point, named after the largest, with the sum of their shares.
@@ -200,13 +240,40 @@ function addMemory(parent, text, units) {
   };
 }
 
+// Buttons that copy the page's address, if it holds the state, and save the table.
+function addActions(parent, model, text) {
+  const act = (label, done) => {
+    const button = make(parent, "button", { type: "button", class: "action" }, label);
+    button.addEventListener("click", () => done(button));
+  };
+  if (model.get("addressed")) {
+    act(text.copy_link, async (button) => {
+      model.save_changes();
+      await navigator.clipboard.writeText(location.href);
+      button.textContent = text.copied;
+    });
+  }
+  act(text.save_table, () => {
+    const rows = [...parent.closest(".roofkit-picture").querySelectorAll("table tr")];
+    const lines = rows.map((row) => [...row.cells].map((cell) => JSON.stringify(cell.textContent)).join(","));
+    const file = URL.createObjectURL(new Blob([lines.join("\n")], { type: "text/csv" }));
+    const link = Object.assign(document.createElement("a"), { href: file, download: "layers.csv" });
+    link.click();
+    URL.revokeObjectURL(file);
+  });
+}
+
 function modelPicture(model, { el, box, svg, readings, width }) {
   const text = model.get("text"), units = model.get("units"), data = model.get("data");
-  const after = make(el, "div");
+  const after = make(el, "div"), phases = box.querySelector(".buttons");
+  const verdict = make(el, "p", { class: "verdict", role: "status" });
   el.classList.add("served");
-  el.prepend(box, readings, box.lastChild);
-  const cells = ["first", "each", "speed", "held"]
-    .map((name) => [name, addReading(readings, text[`${name}_reading`])]);
+  el.prepend(box, readings, verdict, phases);
+  const cells = ["first", "each", "user", "speed", "held"].map((name) => {
+    const node = addReading(readings, text[`${name}_reading`]);
+    return [name, node, make(node.parentNode, "small")];
+  });
+  addActions(phases, model, text);
   const showMemory = addMemory(after, text, units), fillTable = addTable(after, text, units);
   const note = make(after, "p", { class: "note" });
   let drawn, putLayers;
@@ -222,7 +289,11 @@ function modelPicture(model, { el, box, svg, readings, width }) {
     }
     drawn = frame;
     putLayers(state);
-    for (const [name, cell] of cells) cell.data = words[name];
+    for (const [name, best, predicted] of cells) {
+      [best.data, predicted.textContent] = state.cells[name] ?? [words[name], ""];
+    }
+    verdict.textContent = state.verdict;
+    el.classList.toggle("lacking", state.memory.fits === false);
     showMemory(state);
     fillTable(state);
     note.textContent = words.note;

@@ -13,6 +13,7 @@ from roofkit.models.llm.model import LLM
 from roofkit.models.llm.split import Split
 from rooflab import plot
 from rooflab.explore.frame import HERE, Explorer, merge_texts, read_javascript
+from rooflab.machine import calibrate
 
 # Numbers of chips that share every layer, and the ranges of sliders as exponents of two.
 CHIPS = (1, 2, 4, 8, 16, 32, 64)
@@ -27,7 +28,8 @@ FORMATS = ("weights", "activations", "kv")
 
 def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answer=256,
           weights=None, activations=16, kv=16, attention=None, convention="roofkit", peak=0,
-          bandwidth=0, phase="decode", models=None, chips=None, text=None):  # fmt: skip
+          bandwidth=0, phase="decode", goal=0, predict=False, models=None, chips=None,
+          text=None):  # fmt: skip
     """Show a served language model: its layers on the roofline, a table of them, and the totals.
 
     Lists select the model, the chip, the number of chips that share every layer, the bits of a
@@ -55,6 +57,11 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
         A peak for 16 bits in FLOP/s and a bandwidth in B/s that replace the chip's. Peaks of other
         formats grow in proportion. 0 means the chip's own.
     phase : "prefill" or "decode"
+    goal : number, optional
+        Tokens a second that each user wants; the figure says whether it is within reach.
+    predict : bool
+        Whether to predict times in 16 bits on the chips whose kernels were timed, beside the
+        bounds. Takes some seconds.
     models, chips : lists, optional
         The models and chips to choose from; by default, all in the tables. Models that the figure
         does not support and chips without a confirmed 16-bit peak are left out.
@@ -99,10 +106,10 @@ def model(model="Llama-3.1-8B", chip="H100", n=1, *, batch=16, prompt=2048, answ
         raise ValueError(f'convention={CONVENTION!r} needs n=1 and attention="unfused"')
     figures = {
         name: check_number(value, name, above=False)
-        for name, value in {"peak": peak, "bandwidth": bandwidth}.items()
+        for name, value in {"peak": peak, "bandwidth": bandwidth, "goal": goal}.items()
     }
     state = {"model": model.name, "chip": chip.name, "n": n, **chosen, **lengths, **figures}
-    return ModelExplorer([*models, model], [*chips, chip], state, merge_texts(text))
+    return ModelExplorer([*models, model], [*chips, chip], state, merge_texts(text), predict)
 
 
 class ModelExplorer(Explorer):
@@ -114,7 +121,7 @@ class ModelExplorer(Explorer):
     _esm = read_javascript("marks.js", "loglog.js", "served.js", "passes.js", "model.js")
     _css = Explorer._css + (HERE / "model.css").read_text(encoding="utf-8")
 
-    def __init__(self, models, chips, state, text):
+    def __init__(self, models, chips, state, text, predict=False):
         self.reasons_left_out = {}
         describe_model, describe_chip = page_data.describe_model, page_data.describe_chip
         self._models, of_models = self._list_offers(models, describe_model, state["model"])
@@ -128,6 +135,8 @@ class ModelExplorer(Explorer):
                 **{name: values for name, values in CHOICES.items() if name != "phase"},
             },
         }  # fmt: skip
+        if predict:
+            data["predicted"] = page_data.predict_ratios(self._models, self._chips, calibrate)
         super().__init__(data=data, state=state, text=text)
 
     def _list_offers(self, items, read_data, start):

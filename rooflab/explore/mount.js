@@ -11,7 +11,7 @@ async function mount(el) {
   const addressed = "address" in el.dataset;
   if (addressed) values.state = readAddress(values.data, { ...values.state, reached: 1 }, location.hash.slice(1));
   const model = {
-    get: (name) => values[name],
+    get: (name) => (name === "addressed" ? addressed : values[name]),
     set(name, value) {
       values[name] = value;
       for (const handler of handlers[`change:${name}`] ?? []) handler();

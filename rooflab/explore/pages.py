@@ -9,6 +9,8 @@ import json
 
 from rooflab.explore.frame import HERE
 
+WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
+WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 # Values of every widget that only a widget manager uses.
 UNUSED = ("layout", "tabbable", "tooltip")
 
@@ -24,6 +26,21 @@ def write_picture(values, modules, attributes=""):
         f'<div class="live-picture" data-module="{name}"{attributes}>'
         f'<script type="application/json" class="nohighlight">{text}</script></div>'
     )
+
+
+def mount_pictures(notebook):
+    """Replace the live pictures among the outputs of a notebook by their HTML, in place.
+
+    Their modules move to its metadata, as ``live_modules``. Other widgets need a kernel, so their
+    outputs keep only what stands in for them.
+    """
+    widgets = notebook.metadata.pop("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
+    modules = notebook.metadata.setdefault("live_modules", {})
+    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
+        view = output.get("data", {}).pop(WIDGET_VIEW, {"model_id": None})
+        values = widgets.get(view["model_id"], {}).get("state", {})
+        if "_esm" in values:
+            output.data["text/html"] = write_picture(values, modules)
 
 
 def write_modules(modules):
@@ -47,7 +64,7 @@ def write_html(live, attributes=""):
 
     >>> from rooflab import explore
     >>> page = explore.write_html(explore.ridge())
-    >>> page[:25], page[-10:]
+    >>> page[:25], page[-9:]
     ('<div class="live-picture"', '</script>')
     """
     names = ("data", "state", "text", "units", "_esm", "_css")

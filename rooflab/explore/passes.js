@@ -207,7 +207,7 @@ function readAddress(data, start, address) {
     const known = { ...data.choices, ...data.stops, reached: SHARES, phase: PHASES }[name];
     const value = known?.find((one) => String(one) === text);
     if (value !== undefined) found[name] = value;
-    if (OWN.includes(name) && Number(text) > 0) found[name] = Number(text);
+    if (FIELDS.includes(name) && Number(text) > 0) found[name] = Number(text);
   }
   return settle(data, found);
 }

@@ -12,11 +12,4 @@ from rooflab.machine.calibration import Calibration, calibrate
 from rooflab.machine.gpus import GPUCalibration
 from rooflab.machine.measurements import Measurements, measure
 
-__all__ = [
-    "Calibration",
-    "GPUCalibration",
-    "Measurements",
-    "Prediction",
-    "calibrate",
-    "measure",
-]
+__all__ = ["Calibration", "GPUCalibration", "Measurements", "Prediction", "calibrate", "measure"]

@@ -144,13 +144,10 @@ class Pools:
 
 def describe_machine(backend, threads):
     return {
-        "name": " ".join(backend.name().split()),
-        "device": backend.device,
-        "library": backend.library,
-        "cores": count_cores(),
-        "threads": threads,
+        "name": " ".join(backend.name().split()), "device": backend.device,
+        "library": backend.library, "cores": count_cores(), "threads": threads,
         "system": f"{platform.system()} {platform.machine()}",
-    }
+    }  # fmt: skip
 
 
 def list_versions(backend):

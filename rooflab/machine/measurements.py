@@ -435,13 +435,10 @@ def _measure(request, progress=None):
     if not ended:
         raise RuntimeError("the measuring process stopped before its last step; measure again")
     return Measurements(
-        machine=Machine(**head["machine"]),
-        date=begin.isoformat(timespec="seconds"),
-        versions=head["versions"],
-        timings=timings,
-        skipped=skipped,
+        machine=Machine(**head["machine"]), date=begin.isoformat(timespec="seconds"),
+        versions=head["versions"], timings=timings, skipped=skipped,
         seconds=round((datetime.now().astimezone() - begin).total_seconds(), 1),
-    )
+    )  # fmt: skip
 
 
 def _format_binary(size):

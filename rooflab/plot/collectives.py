@@ -58,12 +58,9 @@ def collective(name, n=4, *, axes=None):
         for step, held in enumerate(states)
     ]
     axes[0].roofkit_description = say(
-        "collective.described",
-        name=name,
-        n=n,
-        steps=len(states) - 1,
+        "collective.described", name=name, n=n, steps=len(states) - 1,
         states=join_parts(descriptions),
-    )
+    )  # fmt: skip
     return tuple(axes)
 
 

@@ -19,12 +19,10 @@ from rooflab.plot.wording import join_parts, say
 THINNEST = 0.006
 # The position of a text relative to a point: its offset in points, and its alignment.
 SIDES = {
-    "on": ((0, 0), "center", "center"),
-    "left": ((-5, 0), "right", "center"),
-    "right": ((5, 0), "left", "center"),
-    "above": ((0, 4), "center", "bottom"),
+    "on": ((0, 0), "center", "center"), "left": ((-5, 0), "right", "center"),
+    "right": ((5, 0), "left", "center"), "above": ((0, 4), "center", "bottom"),
     "below": ((0, -5), "center", "top"),
-}
+}  # fmt: skip
 # The limits of the batch axis.
 SMALLEST_BATCH, LARGEST_BATCH = 16, 8192
 

@@ -24,14 +24,11 @@ KINDS = {
     "norms, adds, activations": r"(^|[_.])(norm|bn|add|act|sum|rotary|relu)[\d_]*$",
     "attention projections": r"^([qkvo]|qkv|(q|kv|qkv)_down|kv_up)_proj$",
     "attention": r"^(window_)?(attention|qk_matmul|softmax|sv_matmul)$",
-    "experts": r"^(experts_|shared_|router)",
-    "MLP": r"^(gate|up|gate_up|down)_proj$",
+    "experts": r"^(experts_|shared_|router)", "MLP": r"^(gate|up|gate_up|down)_proj$",
     "convolutions": r"conv(_dw|_pw)?[\d_]*$|downsample$",
-    "fully connected": r"^(fc|dense|preds)|preds$",
-    "pooling": r"pool|^gap$",
-    "embedding, lm_head": r"embedding|lm_head",
-    "other layers": "",
-}
+    "fully connected": r"^(fc|dense|preds)|preds$", "pooling": r"pool|^gap$",
+    "embedding, lm_head": r"embedding|lm_head", "other layers": "",
+}  # fmt: skip
 # Markers, each with the share of its bounding square that it fills, so equal areas look equal.
 MARKERS = {"o": math.pi / 4, "s": 1.0, "D": 1.0, "^": 0.5}
 WHOLE_AREA = 1600  # area of a point with all the time, in square typographic points

@@ -10,18 +10,12 @@ from rooflab.plot.wording import join_parts, say, word_for
 
 # Colour and hatch of each kind, in the order of a bar. Neighbours differ in greyscale.
 STYLES = {
-    "attention projections": (COLOURS[0], ""),
-    "attention": (palette.colour("orange"), "///"),
-    "MLP": (COLOURS[2], ""),
-    "experts": (COLOURS[1], ".."),
-    "convolutions": (COLOURS[2], ""),
-    "fully connected": (COLOURS[0], ".."),
-    "pooling": (COLOURS[1], "xx"),
-    "other layers": (COLOURS[3], "||"),
-    "norms, adds, activations": (COLOURS[3], "\\\\\\"),
-    "embedding, lm_head": (palette.colour("sizes"), "xxx"),
-    "communication": (COLOURS[4], ""),
-}
+    "attention projections": (COLOURS[0], ""), "attention": (palette.colour("orange"), "///"),
+    "MLP": (COLOURS[2], ""), "experts": (COLOURS[1], ".."), "convolutions": (COLOURS[2], ""),
+    "fully connected": (COLOURS[0], ".."), "pooling": (COLOURS[1], "xx"),
+    "other layers": (COLOURS[3], "||"), "norms, adds, activations": (COLOURS[3], "\\\\\\"),
+    "embedding, lm_head": (palette.colour("sizes"), "xxx"), "communication": (COLOURS[4], ""),
+}  # fmt: skip
 LAYERS_SHOWN = 6  # the most layers that a figure shows individually
 
 

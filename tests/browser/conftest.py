@@ -6,9 +6,8 @@ from pathlib import Path
 
 import driver
 import pytest
+from chromium import NoBrowserError, find_chromium
 from npm_packages import read_npm_file
-
-from tools.slides.chromium import NoBrowserError, find_chromium
 
 WINDOW = {"width": 1280, "height": 900}
 LIVE = [

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from chromium import FLAGS, PAGE_TIMEOUT
 from playwright.sync_api import sync_playwright
-
-from tools.slides.chromium import FLAGS, PAGE_TIMEOUT
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,12 +54,10 @@ def jupyter_lab(folder, private):
     toast = "@jupyterlab/apputils-extension:announcements"
     settings.write_text(json.dumps({"disabledExtensions": {toast: True}}))
     environment = os.environ | {
-        "JUPYTER_CONFIG_DIR": str(private / "config"),
-        "JUPYTER_DATA_DIR": str(private / "data"),
-        "JUPYTER_RUNTIME_DIR": str(private / "runtime"),
-        "IPYTHONDIR": str(private / "ipython"),
+        "JUPYTER_CONFIG_DIR": str(private / "config"), "JUPYTER_DATA_DIR": str(private / "data"),
+        "JUPYTER_RUNTIME_DIR": str(private / "runtime"), "IPYTHONDIR": str(private / "ipython"),
         "PYTHONPATH": os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])),
-    }
+    }  # fmt: skip
     command = [
         sys.executable, "-m", "jupyter", "lab", "--no-browser", "--allow-root",
         "--ServerApp.ip=127.0.0.1", f"--ServerApp.root_dir={folder}", "--IdentityProvider.token=",

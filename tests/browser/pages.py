@@ -22,7 +22,7 @@ class Page(HTMLParser):
         self.ids |= {named.get("id"), named.get("name")}
         if tag == "a" and "href" in named:
             self.links.append(named["href"])
-        if tag == "link" and named.get("rel") != "next":
+        if tag == "link" and named.get("rel") not in ("next", "canonical", "alternate"):
             self.loads.append(named["href"])
         if "src" in named:
             self.loads.append(named["src"])

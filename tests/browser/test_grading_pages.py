@@ -8,13 +8,13 @@ from driver import ROOT, jupyter_lab, new_context, screenshot, until
 
 sys.path.append(str(ROOT / "tests/roofgrade"))
 import hostile
+from chromium import PAGE_TIMEOUT
 from classroom import RIGHT, SET, WRITTEN, classroom, grade, keep
 from nbgrader.api import Gradebook
 from playwright.sync_api import expect
 
 from roofgrade.gradebook import answer_release
 from roofgrade.pages import feedback
-from tools.slides.chromium import PAGE_TIMEOUT
 
 LOCAL = re.compile(r"file:|data:|http://127\.0\.0\.1")
 PHONE = {"width": 390, "height": 844}

@@ -112,12 +112,10 @@ def expected(*sizes, chip="TPU v5e", **how):
     cost = rk.matmul(*sizes, **how)
     roof = rk.chip(chip).roofline(how["dtype"])
     return [
-        f"{engineering(cost.flops)}FLOP",
-        f"{engineering(cost.bytes)}B",
-        f"{cost.intensity:.3g} FLOP/byte",
-        f"{engineering(roof.attainable(cost.intensity))}FLOP/s",
+        f"{engineering(cost.flops)}FLOP", f"{engineering(cost.bytes)}B",
+        f"{cost.intensity:.3g} FLOP/byte", f"{engineering(roof.attainable(cost.intensity))}FLOP/s",
         f"{roof.estimate(cost).bound}-bound",
-    ]
+    ]  # fmt: skip
 
 
 def test_keys_and_buttons_move_picture_and_kernel(tiled):

@@ -1,8 +1,10 @@
 """The live picture of a language model, compared with ring 1 on states of all that it can show."""
 
+import csv
 import itertools
 import json
 import random
+import re
 
 import pytest
 from driver import open_picture, screenshot
@@ -10,6 +12,7 @@ from live_pictures import evaluate, wait_kernel
 
 import roofkit as rk
 from rooflab import explore
+from rooflab.machine import calibrate
 from rooflab.plot import engineering
 
 pytestmark = pytest.mark.slow("a live model shows what roofkit counts")
@@ -125,6 +128,7 @@ def test_a_page_without_a_kernel_moves_and_fits(alone, context, size, live):
     page.set_viewport_size(size)
     page.goto(alone)
     page.wait_for_selector(".roofkit-picture circle")
+    page.locator(".inputs summary").click()
     state = dict(explore.model().state)
     assert_shown(page, live, state)
     for name in ("batch", "prompt", "answer"):
@@ -145,6 +149,7 @@ def test_a_page_without_a_kernel_moves_and_fits(alone, context, size, live):
     state["bandwidth"] = 5e12
     assert_shown(page, live, state)
     page.reload()
+    page.locator(".inputs summary").click()
     assert_shown(page, live, state)
     page.get_by_role("button", name="prefill").click()
     assert page.get_by_role("button", name="prefill", pressed=True).count() == 1
@@ -172,10 +177,14 @@ def assert_shown(page, live, state):
     """Compare the totals and the table with a state."""
     live.state = state
     run, memory, table = live.generation, live.memory, getattr(live, state["phase"])
-    first, each, _, told = page.locator(".readings > div").all_inner_texts()
-    assert first.endswith(f"\n{engineering(run.time_to_first_token)}s")
-    assert each.endswith(f"\n{engineering(run.time_per_token)}s")
-    assert f"{engineering(memory.total)}B" in told
+    read = [each.split("\n") for each in page.locator(".readings > div").all_inner_texts()]
+    (_, first), (_, each), (_, user), (_, speed), (_, told) = [lines[:2] for lines in read]
+    assert first == f"{engineering(run.time_to_first_token)}s"
+    assert each == f"{engineering(run.time_per_token)}s"
+    rates = 1 / run.time_per_token, state["batch"] / run.time_per_token
+    shown = [float(rate.replace(",", "")) for rate in (user, speed)]
+    assert shown == pytest.approx(rates, rel=0.05)
+    assert told.startswith(f"{engineering(memory.total)}B")
     assert ("fits" in told) == bool(memory.fits)
     rows = [
         [cell.strip() for cell in row.split("\t")]
@@ -189,6 +198,36 @@ def assert_shown(page, live, state):
     assert rows[-1][1:5:3] == [engineering(table.flops).strip(), f"{engineering(table.time)}s"]
     label = page.locator(".roofkit-picture svg").get_attribute("aria-label")
     assert f"{state['model']} on {state['n']} × {state['chip']}" in label
+
+
+def test_a_goal_is_answered_with_what_was_timed(context, tmp_path):
+    chosen = {"models": ["Llama-3.1-8B"], "chips": ["H100", "MI300X"], "batch": 16}
+    live, page = explore.model("Llama-3.1-8B", "H100", predict=True, **chosen), context.new_page()
+    page.goto(write_page(live, tmp_path / "goal.html"))
+    calibrated = rk.llm("Llama-3.1-8B").on("H100", calibration=calibrate("H100"))
+    slow, middle, fast = (
+        1 / getattr(calibrated.decode(16, 2048).prediction, end)
+        for end in ("high", "seconds", "low")
+    )
+    best, verdict = 1 / live.generation.time_per_token, page.locator(".verdict")
+    goals = {
+        "Yes": 0.9 * slow, "Borderline": middle, "Hardly": (fast + best) / 2, "No": 1.1 * best
+    }  # fmt: skip
+    for answer, goal in goals.items():
+        page.get_by_role("spinbutton", name="goal").fill(f"{goal:.0f}")
+        page.get_by_role("spinbutton", name="goal").press("Enter")
+        assert verdict.inner_text().startswith(f"{answer}:"), goal
+    said = page.locator(".readings small").all_inner_texts()[2]
+    numbers = [float(number) for number in re.findall(r"[\d.]+", said)]
+    assert numbers == pytest.approx([middle, slow, fast], rel=0.05)
+    page.get_by_role("combobox", name="chip", exact=True).select_option("MI300X")
+    assert verdict.inner_text().startswith(("Perhaps:", "No:"))
+    assert "".join(page.locator(".readings small").all_inner_texts()) == ""
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Save as CSV").click()
+    rows = list(csv.reader(saved.value.path().read_text().splitlines()))
+    assert [row[0] for row in rows[1:-1]][-1] == "lm_head"
+    page.close()
 
 
 @pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 900}])

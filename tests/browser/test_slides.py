@@ -11,7 +11,6 @@ import pypdf
 import pytest
 from driver import EACH, FIRST, LECTURES, ROOT, new_context, screenshot
 
-from tools.slides import build as slides
 from tools.slides import decks
 
 BUTTONS = ROOT / "course/en/06-many-chips.ipynb"
@@ -21,6 +20,7 @@ OTHERS = pytest.mark.weekly("every deck is fit to show, not only the first")
 DECKS = [FIRST.stem, *(pytest.param(path.stem, marks=OTHERS) for path in (*LECTURES[1:], *TALKS))]
 SCREENS = ((1280, 720), (1280, 800), (1920, 1080))
 READY = "() => window.Reveal?.isReady()"
+PRINTABLE = "() => window.Reveal?.isReady() && document.querySelector('.pdf-page')"
 # An audience cannot read more while it listens.
 MOST_WORDS, MOST_WORDS_DEEPER = 42, 80
 
@@ -282,7 +282,7 @@ def test_no_slide_keeps_people_out(deck, axe):
 @pytest.mark.parametrize("name", DECKS)
 def test_every_printed_page_holds_its_slide_or_its_script(deck, name):
     page = deck(name, query="?print-pdf&showNotes=separate-page")
-    page.wait_for_function(slides.IS_PRINTABLE)
+    page.wait_for_function(PRINTABLE)
     lost = page.evaluate(
         """() => [...document.querySelectorAll(".pdf-page")].flatMap((sheet) => {
           const bottom = sheet.getBoundingClientRect().bottom + 1;

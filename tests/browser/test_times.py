@@ -54,10 +54,9 @@ def test_sliders_that_count_tokens_and_bits_move_through_their_stops(lab, url, f
 def wait_cost(page, *cost):
     """Wait until the kernel has this cost."""
     until(
-        page,
-        lambda: [float(word) for word in run_cell(page, 1)[0]["text"].split()],
+        page, lambda: [float(word) for word in run_cell(page, 1)[0]["text"].split()],
         lambda values: values == pytest.approx(cost),
-    )
+    )  # fmt: skip
 
 
 def assert_as_ring_1(page, cost):

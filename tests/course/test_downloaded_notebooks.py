@@ -62,8 +62,7 @@ def test_a_downloaded_notebook_is_the_courses_but_for_its_first_cell_and_its_lin
 @pytest.mark.parametrize("path", SETS, ids=lambda path: path.stem)
 def test_a_downloaded_set_is_graded_as_the_one_of_the_kit(path):
     mended = restore_notebook(
-        alone.prepare_download(path, SITE, WHEELS).encode(),
-        nbformat.read(path, as_version=4),
+        alone.prepare_download(path, SITE, WHEELS).encode(), nbformat.read(path, as_version=4)
     )
     assert (mended.remarks, mended.unread_paragraphs, mended.edited_checks) == ((), (), {})
 

@@ -204,9 +204,8 @@ def test_functions_and_comprehensions_bind_names_of_their_own():
         "a": code("n, bits = 1, 2"),
         "prose": markdown("{eval}`n + f(2) + sum(bits for bits in [n])`"),
         "b": code("def f(n):\n    bits = n\n    return [n for n in [bits]]"),
-        "c": code("def g(x):\n    n = x\n    return n"),
-        "d": code("%matplotlib inline"),
-    }
+        "c": code("def g(x):\n    n = x\n    return n"), "d": code("%matplotlib inline"),
+    }  # fmt: skip
     assert inline.make_probe_cells(of_cells(cells))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import yaml
 
-from tools.site.readme_picture import draw_picture
+from tools.site.cards import draw_readme_picture
 
 ROOT = Path(__file__).resolve().parents[2]
 LISTED = subprocess.run(
@@ -41,9 +41,9 @@ def test_the_readmes_picture_shows_what_roofkit_draws_today():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     alt, target = re.search(r"!\[(.*?)\]\((.*?)\)", readme).groups()
     assert 40 < len(alt) < 160
-    drawn = draw_picture()
+    drawn = draw_readme_picture()
     kept = plt.imread(ROOT / target)
-    assert np.abs(plt.imread(io.BytesIO(drawn.content)) - kept).mean() < 0.01
+    assert np.abs(plt.imread(io.BytesIO(drawn)) - kept).mean() < 0.01
 
 
 def test_changelog_and_citation_have_the_packages_version():

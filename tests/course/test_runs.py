@@ -69,7 +69,7 @@ def test_changed_code_and_surroundings_are_seen(lecture, monkeypatch):
     for name, value in (("ROOFKIT_QUESTIONS", "elsewhere"), ("ROOFLINE_LANGUAGE", "zh")):
         monkeypatch.setenv(name, value)
         assert run(lecture, "1 + 2")[1]
-    monkeypatch.setattr(runs, "_list_installed_versions", lambda: ["numpy==0"])
+    monkeypatch.setattr(runs.importlib.metadata, "distributions", list)
     assert run(lecture, "1 + 2")[1]
     monkeypatch.setattr(sys, "version", "4.0")
     assert run(lecture, "1 + 2")[1]

@@ -29,11 +29,10 @@ def test_the_menu_of_the_course(tmp_path):
 def test_what_a_page_says_for_a_notebook():
     picture = new_output("display_data", {"text/html": "<img>"})
     cells = [
-        new_code_cell('check("l02.ridge", 240)', id="a"),
-        new_code_cell("", id="l01-how"),
+        new_code_cell('check("l02.ridge", 240)', id="a"), new_code_cell("", id="l01-how"),
         new_code_cell("", id="b", metadata={"tags": ["setup"]}),
         new_code_cell("", id="c", metadata={"tags": ["reveal"]}, outputs=[picture]),
-    ]
+    ]  # fmt: skip
     folding.fold_cells(new_notebook(cells=cells))
     assert "«Work it out first." in cells[0].outputs[0].data["text/html"]
     assert cells[1].source.startswith("«Answers")

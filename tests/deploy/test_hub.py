@@ -335,13 +335,11 @@ def hub_process(hub):
 def test_no_student_reaches_anothers_server(hub, labs, bobs):
     _, own, proxy = hub.ports
     asked = {
-        f"{bobs}api/contents": {403},
-        f"{bobs}roofline/home": {403},
-        f"{hub.server('bob')}api/contents": {403},
-        f"{hub.url}hub/api/users/bob": {403, 404},
+        f"{bobs}api/contents": {403}, f"{bobs}roofline/home": {403},
+        f"{hub.server('bob')}api/contents": {403}, f"{hub.url}hub/api/users/bob": {403, 404},
         f"http://127.0.0.1:{own}/hub/api/users/bob/server": {403, 404, 405},
         f"http://127.0.0.1:{proxy}/api/routes": {403},
-    }
+    }  # fmt: skip
     script = (
         "import json, os, sys, urllib.error, urllib.request as r\n"
         "found = []\n"

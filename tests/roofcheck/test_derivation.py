@@ -79,10 +79,8 @@ STEPS = [
     make_step("twice", "2 * time", "s", "the time of two"),
 ]
 INPUTS = {
-    "size": itemsize("bf16", "a number"),
-    "N": count(1e6, "N"),
-    "bandwidth": bandwidth("TPU v5e"),
-}
+    "size": itemsize("bf16", "a number"), "N": count(1e6, "N"), "bandwidth": bandwidth("TPU v5e"),
+}  # fmt: skip
 
 
 def number(up_to, unit):

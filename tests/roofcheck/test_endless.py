@@ -23,11 +23,9 @@ from roofcheck.running.time_limit import EndlessError, TimeLimit
 QUICK = 0.05
 SAYS = re.compile(r"Called with \(x=[23]\.1\), your function was stopped after 0\.05 seconds\.")
 ONE = Function(
-    asks="",
-    arguments=("x",),
-    results={"r": lambda x: x * x},
+    asks="", arguments=("x",), results={"r": lambda x: x * x},
     case=lambda rng, number: (2.1 + number,),
-)
+)  # fmt: skip
 X = sympy.Symbol("x")
 TEXT = Formula(asks="", arguments=("x",), results={"r": lambda x: x}, case=ONE.case)
 
@@ -51,14 +49,10 @@ def _no_trace(capfd):
 
     def state():
         return (
-            signal.getsignal(signal.SIGALRM),
-            signal.getsignal(signal.SIGINT),
-            signal.getitimer(signal.ITIMER_REAL)[1],
-            sys.getswitchinterval(),
-            sys.gettrace(),
-            sys.getprofile(),
-            sys.unraisablehook,
-        )
+            signal.getsignal(signal.SIGALRM), signal.getsignal(signal.SIGINT),
+            signal.getitimer(signal.ITIMER_REAL)[1], sys.getswitchinterval(), sys.gettrace(),
+            sys.getprofile(), sys.unraisablehook,
+        )  # fmt: skip
 
     before, threads = state(), set(threading.enumerate())
     yield

@@ -337,10 +337,7 @@ OBJECTS = {
         ],
         {0.3: "formula in k", sympy.Symbol("M") / 2: "'M' isn't one of", ...: "..."},
     ),
-    "l03.own-length": (
-        [(2 * N - 1) / (2 * N + 2), lambda n: (2 * n - 1) / 2 / (n + 1)],
-        {},
-    ),
+    "l03.own-length": ([(2 * N - 1) / (2 * N + 2), lambda n: (2 * n - 1) / 2 / (n + 1)], {}),
     "l04.own-weights": (
         [
             D * F / (D + D * F + F),

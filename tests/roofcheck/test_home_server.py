@@ -283,12 +283,9 @@ def server(tmp_path_factory):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     environment = os.environ | {
-        answers.FILE_VARIABLE: str(kept),
-        "JUPYTER_CONFIG_DIR": str(place / "config"),
-        "JUPYTER_RUNTIME_DIR": str(place / "runtime"),
-        "HOME": str(place),
-        "PYTHONPATH": str(ROOT),
-    }
+        answers.FILE_VARIABLE: str(kept), "JUPYTER_CONFIG_DIR": str(place / "config"),
+        "JUPYTER_RUNTIME_DIR": str(place / "runtime"), "HOME": str(place), "PYTHONPATH": str(ROOT),
+    }  # fmt: skip
     # No other extension is looked for: they take seconds.
     alone = "from jupyter_server.serverapp import ServerApp\n"
     alone += "app = ServerApp()\napp.initialize(find_extensions=False)\napp.start()"

@@ -210,10 +210,8 @@ def test_credit_falls_as_the_bytes_grow():
         times, shares = list(question.credit), list(question.credit.values())
         assert times == sorted(times)
         found = [
-            1,
-            *(question._points_share(each) for each in np.geomspace(1, 100, 50)),
-            shares[-1],
-        ]
+            1, *(question._points_share(each) for each in np.geomspace(1, 100, 50)), shares[-1],
+        ]  # fmt: skip
         assert found == sorted(found, reverse=True)
 
 

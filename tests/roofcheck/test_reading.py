@@ -50,10 +50,9 @@ ASKED = {(text, unit): says for says, found in WRITTEN["asked"].items() for text
     ("-" * 200 + "1", ""): "too many nested parentheses or signs",
     ("^".join("2" * 100), ""): "too many nested parentheses or signs",
     ("1+" * 200 + "1", ""): "more than 300 characters",
-    ("ﷺ" * 250, ""): "more than 300 characters",
-    (10**400, ""): "too large to compare",
+    ("ﷺ" * 250, ""): "more than 300 characters", (10**400, ""): "too large to compare",
     ((1, 2), ""): "type tuple with 2 values",
-}
+}  # fmt: skip
 # What only a programmer of this check understands.
 INTERNALS = re.compile(
     r"Error|Traceback|Errno|\(34|out of range|object|float\(|could not convert|invalid|NoneType"
@@ -208,12 +207,9 @@ def test_one_number_may_come_in_anything_that_holds_it():
 
 
 AROUND = Formula(
-    asks="?",
-    arguments=("n", "V"),
-    results={"bytes": lambda n, V: 2 * V * (1 - 1 / n**2)},
-    case=lambda rng, number: (rng.randint(2, 9), rng.uniform(1e3, 1e6)),
-    cancels={"B": 7.0},
-)
+    asks="?", arguments=("n", "V"), results={"bytes": lambda n, V: 2 * V * (1 - 1 / n**2)},
+    case=lambda rng, number: (rng.randint(2, 9), rng.uniform(1e3, 1e6)), cancels={"B": 7.0},
+)  # fmt: skip
 
 
 @cases("text", WRITTEN["formula"]["read"])

@@ -13,10 +13,9 @@ from rooflab.plot import wording
 ROOT = Path(__file__).parents[2]
 # Each table and the code that speaks from it.
 ROOMS = {
-    "roofcheck": (sentence, "roofcheck"),
-    "figures": (wording.say, "rooflab/plot"),
+    "roofcheck": (sentence, "roofcheck"), "figures": (wording.say, "rooflab/plot"),
     "live pictures": (WORDS, "rooflab/explore", "roofkit/network/groups.py"),
-}
+}  # fmt: skip
 PROSE = re.compile(r"[A-Za-z][a-z']+,? [a-z]+,? [a-z]+")
 # Functions that speak to whoever writes a question, in English like every other error.
 TO_AUTHORS = {"suggest_name", "problems", "find_problems"}

@@ -15,10 +15,9 @@ PARTS = {
     ),
 }
 QUESTION = Several(
-    asks="?",
-    parts=PARTS,
+    asks="?", parts=PARTS,
     follows={"the intensity": lambda given: given["the work"] / given["the bytes"]},
-)
+)  # fmt: skip
 
 
 def test_what_follows_from_a_wrong_answer_keeps_half():

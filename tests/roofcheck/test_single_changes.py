@@ -42,13 +42,10 @@ TIMES = Derivation(
     "ms",
 )
 INPUTS = {
-    "ops": fma(),
-    "pairs": count(4e9, "the multiply-adds"),
-    "size": count(2e9, "the array", "bytes"),
-    "other": count(3e9, "the other array", "bytes"),
-    "peak": count(1e13, "the peak", "FLOP/s"),
-    "bandwidth": bandwidth("TPU v5e"),
-}
+    "ops": fma(), "pairs": count(4e9, "the multiply-adds"),
+    "size": count(2e9, "the array", "bytes"), "other": count(3e9, "the other array", "bytes"),
+    "peak": count(1e13, "the peak", "FLOP/s"), "bandwidth": bandwidth("TPU v5e"),
+}  # fmt: skip
 
 
 def test_each_act_says_what_was_done_and_where():

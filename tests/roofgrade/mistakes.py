@@ -106,10 +106,6 @@ def _exchanged(items, one, other):
 
 
 WRITTEN = {
-    Number: _numbers,
-    Several: _several,
-    Function: _functions,
-    Choice: _choices,
-    Order: _orders,
+    Number: _numbers, Several: _several, Function: _functions, Choice: _choices, Order: _orders,
     Puzzle: _puzzles,
-}
+}  # fmt: skip

@@ -34,10 +34,9 @@ def course(tmp_path):
         book.executescript((OLD / "gradebook.sql").read_text(encoding="utf-8"))
     course = Course(tmp_path)
     shutil.copytree(
-        OLD,
-        course.grading / SET / result_files.RESULTS_FOLDER,
+        OLD, course.grading / SET / result_files.RESULTS_FOLDER,
         ignore=lambda _, names: {*names} & {"gradebook.sql"},
-    )
+    )  # fmt: skip
     for result in result_files.read_results(course, SET):
         (course.submitted / result.folder).mkdir(parents=True)
         if result.notebook:

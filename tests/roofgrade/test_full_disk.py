@@ -40,10 +40,8 @@ def test_a_run_names_a_full_disk_and_goes_on_later(tmp_path):
     path = os.pathsep.join([str(ROOT), str(Path(__file__).parent)])
     done = subprocess.run(
         [*mounted, str(SIZE), str(disk), sys.executable, "-c", inside],
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-    )
+        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -97,13 +95,10 @@ def test_an_export_names_a_full_disk_that_it_is_written_to(tmp_path):
     grade(course, "ada", {})
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "roofgrade", "export", SET],
-            cwd=course.root,
-            env={**os.environ, "PYTHONPATH": str(ROOT)},
-            stdout=full,
-            stderr=subprocess.PIPE,
+            [sys.executable, "-m", "roofgrade", "export", SET], cwd=course.root,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=full, stderr=subprocess.PIPE,
             text=True,
-        )
+        )  # fmt: skip
     assert done.returncode == 1
     assert "because the disk is full" in done.stderr
     assert "Traceback" not in done.stderr

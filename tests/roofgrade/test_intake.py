@@ -259,13 +259,11 @@ def test_what_is_beyond_the_bounds_is_refused(course):
     put(course, os.fsdecode(b"odd/ps1/\xff.csv"), b"")
     put(course, f"long/ps1/{'x' * 120}\x1b[2J.csv", b"")
     reasons = {
-        "many/ps1": "more than 200 files",
-        "deep/ps1": "more than 8 levels deep",
+        "many/ps1": "more than 200 files", "deep/ps1": "more than 8 levels deep",
         "large/ps1": r"is 11\.0 MB, but the limit is 10\.0 MB",
-        "heavy/ps1": r"add up to more than 20\.0 MB",
-        "odd/ps1": "not valid UTF-8",
+        "heavy/ps1": r"add up to more than 20\.0 MB", "odd/ps1": "not valid UTF-8",
         "long/ps1": "control characters",
-    }
+    }  # fmt: skip
     for name, folder in listed(course).items():
         with pytest.raises(RefusedError, match=reasons.pop(name)):
             read_submission(folder)

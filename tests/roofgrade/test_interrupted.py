@@ -16,11 +16,9 @@ from roofgrade.regrade_export import regrade
 from roofgrade.run import grading_run
 
 COMMANDS = {
-    "run": (SET, "--only", "bob"),
-    "regrade": ("regrade", SET, RIDGE),
-    "feedback": ("feedback", SET),
-    "export": ("export", SET),
-}
+    "run": (SET, "--only", "bob"), "regrade": ("regrade", SET, RIDGE),
+    "feedback": ("feedback", SET), "export": ("export", SET),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -160,11 +160,10 @@ def test_all_that_a_student_wrote_and_printed_has_one_budget():
     html = new_output("display_data", data={"text/html": "<table><tr>" + "<td>1" * 5_000})
     loud = new_output("stream", text="<" * 190_000)
     cells = [
-        new_code_cell("x" * 190_000, outputs=[loud, html]),
-        new_markdown_cell("y" * 190_000),
+        new_code_cell("x" * 190_000, outputs=[loud, html]), new_markdown_cell("y" * 190_000),
         new_markdown_cell("*a* " * 7_000, attachments={"a": {"image/png": "A" * 400_000}}),
         new_code_cell("1", outputs=[new_output("stream", text="") for _ in range(2_000)]),
-    ]
+    ]  # fmt: skip
     made = cleaned(
         *(NotebookNode(copy.deepcopy(cell), id=f"{n}") for n, cell in enumerate(cells * 20))
     )

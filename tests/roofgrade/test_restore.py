@@ -223,9 +223,8 @@ def test_a_paragraph_in_a_locked_cell_is_read_by_a_person():
 def test_a_picture_in_a_paragraph_is_kept_and_a_script_is_not():
     pictures = {
         "a.png": {"image/png": "aGk=", "text/html": "<script>"},
-        "b.svg": {"image/svg+xml": "<svg/>"},
-        "c.png": {"image/png": "<script>"},
-    }
+        "b.svg": {"image/svg+xml": "<svg/>"}, "c.png": {"image/png": "<script>"},
+    }  # fmt: skip
     found = mended(lambda nb: cell(nb, "ps1-paragraph").update(attachments=pictures))
     kept = next(each for each in found.notebook.cells if each.id == "ps1-paragraph").attachments
     assert kept == {"a.png": {"image/png": "aGk="}}

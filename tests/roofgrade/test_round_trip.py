@@ -36,10 +36,9 @@ pytestmark = pytest.mark.usefixtures("sandbox")
 
 MISTAKES = "mistakes in each question get at home and in grading the same points and message"
 PARAMS = [
-    SETS[0],
-    *(pytest.param(name, marks=pytest.mark.slow(MISTAKES)) for name in SETS[1:3]),
+    SETS[0], *(pytest.param(name, marks=pytest.mark.slow(MISTAKES)) for name in SETS[1:3]),
     *(pytest.param(name, marks=pytest.mark.weekly(MISTAKES)) for name in SETS[3:]),
-]
+]  # fmt: skip
 # How many students hand in mistakes; those that only others would make are judged at home alone.
 WRONG = 3
 

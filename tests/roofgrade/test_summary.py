@@ -34,19 +34,17 @@ def standing(score, waiting=(), by_hand=()):
 @pytest.fixture
 def summary():
     rows = [
-        row("cem", REFUSED, reason="the notebook is not valid JSON"),
-        row("ada"),
+        row("cem", REFUSED, reason="the notebook is not valid JSON"), row("ada"),
         row("bea", remarks=("the notebook is called 'PS1.ipynb'",)),
         row("dia", WAITING, reason="a cell was stopped after 30 s"),
         row("eli", UNGRADED, counts=False),
-    ]
+    ]  # fmt: skip
     standings = {
-        "ada": standing(12.5, ("ps1-paragraph",)),
-        "bea": standing(26.0, ()),
+        "ada": standing(12.5, ("ps1-paragraph",)), "bea": standing(26.0, ()),
         "cem": standing(3.0, ()),
         "dia": replace(standing(1.0, ("a", "b", "c")), first_name="Dia", last_name="Cho"),
         "zoe": standing(9.0, ()),
-    }
+    }  # fmt: skip
     return summarise(
         "ps1", rows, standings, 26.0, remarks={"bea": ["the feedback page is out of date"]}
     )

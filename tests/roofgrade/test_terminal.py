@@ -21,19 +21,12 @@ from roofgrade.judge.judging import make_seed
 HOSTILE = "eve\x1b[2J\x9b2J\x07\r\u202e\u2028"
 ASKED = QuestionCall("check", "ps1.ridge", "ridge", "")
 COMMANDS = [
-    ("table", SET, "--all"),
-    ("regrade", SET, "ps1.ridge"),
-    ("feedback", SET),
-    ("report", SET),
-    ("late", SET, "--per-day", "0.1", "--grace", "30"),
-    ("export", SET),
-    ("export", SET, "--for", "canvas"),
-    ("export", SET, "--into", "canvas.csv"),
-    ("unpack", "hostile.zip", SET),
-    ("roster", "students.csv"),
-    (SET, "--only", HOSTILE),
+    ("table", SET, "--all"), ("regrade", SET, "ps1.ridge"), ("feedback", SET), ("report", SET),
+    ("late", SET, "--per-day", "0.1", "--grace", "30"), ("export", SET),
+    ("export", SET, "--for", "canvas"), ("export", SET, "--into", "canvas.csv"),
+    ("unpack", "hostile.zip", SET), ("roster", "students.csv"), (SET, "--only", HOSTILE),
     ("feedback", SET, HOSTILE + "?"),
-]
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +39,9 @@ def course(tmp_path_factory):
         grade(course, who, RIGHT, written=HOSTILE, seconds_late=late)
         mark(course, who, 4)
     probe = probes.make_probe(
-        ASKED,
-        find_question("ps1.ridge"),
+        ASKED, find_question("ps1.ridge"),
         make_seed(course.case_secret(SET, HOSTILE, ""), "ps1.ridge"),
-    )
+    )  # fmt: skip
     answer = Answer(
         question="ps1.ridge", asked=probes.hash_calls(probe), credit=1.0, points=2.0, state="right",
         reply={"value": {"t": "str", "v": HOSTILE}}, message="", slips=(HOSTILE,),

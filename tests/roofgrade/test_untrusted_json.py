@@ -37,11 +37,9 @@ HOSTILE = {
     "objects": b"[" + b'{"":0},' * (8 * MEGABYTE // 7 - 2) + b"0]",
     "keys": b"{" + b",".join(b'"%07d":0' % n for n in range(700_000)) + b"}",
     "texts": b"[" + b'"",' * (8 * MEGABYTE // 3 - 2) + b'""]',
-    "numbers": b"[" + b"7," * (4 * MEGABYTE - 4) + b"7]",
-    "depth": b"[" * 8 * MEGABYTE,
-    "a text without an end": b'["' + b'\\"' * (4 * MEGABYTE - 4),
-    "quotes": b'"' * 8 * MEGABYTE,
-}
+    "numbers": b"[" + b"7," * (4 * MEGABYTE - 4) + b"7]", "depth": b"[" * 8 * MEGABYTE,
+    "a text without an end": b'["' + b'\\"' * (4 * MEGABYTE - 4), "quotes": b'"' * 8 * MEGABYTE,
+}  # fmt: skip
 
 
 def test_nobody_else_reads_what_a_student_wrote():

@@ -125,11 +125,9 @@ def test_llm_takes_ends_nodes_and_another_pass():
     answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
     joined = rk.group("H100", 8, nodes=2, card=25e9)
     served = rk.llm("Llama-2-70B").on(
-        "H100",
-        precision=Precision(lm_head="fp8", embedding="fp8"),
-        split=Split(tensor=16),
+        "H100", precision=Precision(lm_head="fp8", embedding="fp8"), split=Split(tensor=16),
         links=Links(tensor=joined),
-    )
+    )  # fmt: skip
     assert answer["forward"] == served.forward(1, 5, 1000).rows
     assert answer["totals"]["generation_seconds"] == served.generate().time
     assert "--nodes 2 must divide --tensor 3" in ask(

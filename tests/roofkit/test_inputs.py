@@ -10,12 +10,9 @@ from roofkit._inputs import ITEMSIZE, check_whole, itemsize, read_dtype
 
 EMPTY = np.array([])
 SPELLINGS = {
-    "fp8": "FP8 e4m3 float8_e4m3fn fp8_e4m3",
-    "bf16": "bfloat16 torch.bfloat16",
-    "fp16": "half",
-    "fp64": "double",
-    "fp4": "float4",
-}
+    "fp8": "FP8 e4m3 float8_e4m3fn fp8_e4m3", "bf16": "bfloat16 torch.bfloat16", "fp16": "half",
+    "fp64": "double", "fp4": "float4",
+}  # fmt: skip
 
 
 @cases("name", SPELLINGS)

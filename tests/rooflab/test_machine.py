@@ -318,10 +318,9 @@ def test_what_cannot_be_measured_is_refused(arguments, told):
 def _worker_runs(monkeypatch, code):
     start = subprocess.Popen
     monkeypatch.setattr(
-        bench_reader.subprocess,
-        "Popen",
+        bench_reader.subprocess, "Popen",
         lambda command, **rest: start([sys.executable, "-c", code], **rest),
-    )
+    )  # fmt: skip
 
 
 def test_the_worker_gets_its_threads_through_its_environment(monkeypatch):

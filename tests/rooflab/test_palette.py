@@ -10,7 +10,7 @@ from rooflab import palette
 
 ROOT = Path(__file__).parents[2]
 # Lectures and tests may write a colour out; what was built or made elsewhere is none of ours.
-ELSEWHERE = {"tests", "course", "solutions", "exercises", "build"}
+ELSEWHERE = {"tests", "course", "solutions", "exercises", "build", "tools/slides/reveal"}
 STYLED = {".py", ".css", ".js", ".svg", ".toml", ".j2", ".html", ".sh"}
 HEX = r"(?:(?<!&)#|%23)(?:[0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})\b"
 WRITTEN_OUT = re.compile(HEX + r"""|\b(?:rgb|hsl)a?\(|(?:color|[fe]c|me?c)"?[=:] ?"0?\.\d""")
@@ -35,7 +35,7 @@ def contrast(one, other):
 def styled():
     for path in sorted(ROOT.rglob("*")):
         parts = path.relative_to(ROOT).parts
-        ours = parts[0] not in ELSEWHERE and not any(
+        ours = not {parts[0], "/".join(parts[:-1])} & ELSEWHERE and not any(
             part.startswith(".") or part.endswith((".egg-info", "__pycache__")) for part in parts
         )
         if ours and path.suffix in STYLED and path.stem != "palette":

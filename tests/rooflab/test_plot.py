@@ -392,6 +392,6 @@ def test_the_ridge_as_squares_lights_what_is_used():
         explore.ridge("Mixtral-8x7B")
     live = explore.ridge(users=64, weights=8)
     assert (round(live.squares), live.flops_per_byte) == (295, 128)
-    page = live._repr_mimebundle_()["text/html"]
+    page = live._repr_mimebundle_()[0]["text/html"]
     assert "Writing for 64 users, it does 128.: 128 of 295" in page
     assert "<table" not in page

@@ -7,11 +7,10 @@ from drawings import reads_well
 from rooflab import plot
 
 LAYERS = [
-    ((56, 56, 128, 256, 3), {"padding": 1}),
-    ((112, 112, 32, 64, 1), {}),
+    ((56, 56, 128, 256, 3), {"padding": 1}), ((112, 112, 32, 64, 1), {}),
     ((56, 56, 128, 128, 3), {"padding": 1, "groups": 128}),
     ((224, 224, 3, 32, 3), {"stride": 2, "padding": 1}),
-]
+]  # fmt: skip
 
 
 def _fronts(ax):

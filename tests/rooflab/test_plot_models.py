@@ -29,15 +29,12 @@ LARGE = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=8))
 MIXTRAL = rk.llm("Mixtral-8x7B").on("H100", split=Split(tensor=2))
 MIXED = LLAMA.on("H100", precision=Precision(weights="int8", activations="int8", kv="bf16"))
 TABLES = {
-    "prefill": H100.prefill(),
-    "one token": H100.decode(1),
+    "prefill": H100.prefill(), "one token": H100.decode(1),
     "unfused": LLAMA.on("TPU v5e", attention="unfused", fused=False).prefill(),
-    "eight chips": LARGE.prefill(),
-    "experts": MIXTRAL.decode(8),
+    "eight chips": LARGE.prefill(), "experts": MIXTRAL.decode(8),
     "shared experts": rk.llm("DeepSeek-MoE-16B").on("MI300X").prefill(4, 4096),
-    "two peaks": MIXED.prefill(),
-    "convolutions": cnn("ResNet-50").forward("H100", on_chip=0),
-}
+    "two peaks": MIXED.prefill(), "convolutions": cnn("ResNet-50").forward("H100", on_chip=0),
+}  # fmt: skip
 
 
 @functools.cache
@@ -163,18 +160,13 @@ def test_segments_add_up_to_the_time(table):
 
 
 OF_EACH_KIND = {
-    "attention projections": "k_proj",
-    "MLP": "gate_proj",
-    "experts": "experts_down shared_up router",
-    "attention": "softmax",
+    "attention projections": "k_proj", "MLP": "gate_proj",
+    "experts": "experts_down shared_up router", "attention": "softmax",
     "norms, adds, activations": "attn_norm qk_norm experts_sum shared_act rotary conv1_bn",
-    "communication": "attn_all_reduce embedding_all_reduce",
-    "embedding, lm_head": "lm_head",
-    "convolutions": "conv_dw_3 layer1.0.conv2",
-    "fully connected": "fc6",
-    "pooling": "maxpool",
+    "communication": "attn_all_reduce embedding_all_reduce", "embedding, lm_head": "lm_head",
+    "convolutions": "conv_dw_3 layer1.0.conv2", "fully connected": "fc6", "pooling": "maxpool",
     "other layers": "mystery",
-}
+}  # fmt: skip
 
 
 def test_kinds_of_layers():

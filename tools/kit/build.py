@@ -21,18 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TERM_SETTINGS = "course/term.toml"
 # Files and folders of the repository, and their paths in the kit.
 KIT_PATHS = {
-    "tools/kit/README.md": "README.md",
-    "tools/kit/AGENTS.md": "AGENTS.md",
-    "tools/kit/start.py": "start.py",
-    "tools/kit/requirements.lock": "requirements.lock",
-    "tools/kit/jupyter": ".jupyter",
-    "tools/packages": ".packages",
-    "LICENSE": "LICENSE",
-    "course/en": "course/en",
-    TERM_SETTINGS: TERM_SETTINGS,
-    "exercises/en": "exercises/en",
+    "tools/kit/README.md": "README.md", "tools/kit/AGENTS.md": "AGENTS.md",
+    "tools/kit/start.py": "start.py", "tools/kit/requirements.lock": "requirements.lock",
+    "tools/kit/jupyter": ".jupyter", "tools/packages": ".packages", "LICENSE": "LICENSE",
+    "course/en": "course/en", TERM_SETTINGS: TERM_SETTINGS, "exercises/en": "exercises/en",
     "exercises/README.md": "exercises/README.md",
-}
+}  # fmt: skip
 # The sources of the wheels. Students don't get roofgrade.
 WHEEL_SOURCES = ("pyproject.toml", "LICENSE", "roofkit", "rooflab", "roofcheck")
 

@@ -27,8 +27,9 @@ from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernel
 from nbformat import NotebookNode
 
 from roofcheck.course import Course
+from rooflab.explore.pages import WIDGET_VIEW
 from tools.notebooks import inline_values as inline
-from tools.notebooks.kept_runs import WIDGET_VIEW, run_notebook, run_once
+from tools.notebooks.kept_runs import run_notebook, run_once
 from tools.notebooks.myst_cells import BuildError, Text, find_call, read_lecture, read_problem_set
 from tools.notebooks.own_figures import give_own_figures
 from tools.notebooks.problem_sets import fill_in_set, read_sets, write_homework_sentence

@@ -7,8 +7,6 @@ CI starts without kept runs. Pictures in a kept run are SVGs, which are sharp on
 
 import contextlib
 import fcntl
-import functools
-import hashlib
 import importlib.metadata
 import importlib.util
 import json
@@ -23,13 +21,11 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 
 from roofcheck.handin.rerun import private_kernel
-from rooflab.explore.pages import write_picture
+from rooflab.explore.pages import mount_pictures
 from rooflab.words import LANGUAGE_VARIABLE
 
 HERE = Path(__file__).resolve().parent
 MATPLOTLIBRC = HERE.parent / "slides/deck/matplotlibrc"
-WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
-WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 PACKAGES = ("roofkit", "rooflab", "roofcheck")
 KEPT_KEYS = ("source", "outputs", "execution_count")
 # Environment variables and files that affect how a notebook runs.
@@ -61,21 +57,15 @@ def run_notebook(
 def run_for_page(path: Path) -> NotebookNode:
     """Return a notebook with its outputs, pictures as SVGs, and live pictures as HTML.
 
-    A notebook that was saved with its widgets isn't run. Widgets that need a kernel keep only
-    what stands in for them. The modules of live pictures are in the metadata.
+    A notebook that was saved with its widgets isn't run. The modules of live pictures are in the
+    metadata.
     """
     notebook = nbformat.read(path, as_version=4)
     if path.resolve().parent == HERE.parents[1] / "course/en":
         run_once(notebook, path.resolve(), lambda: run_notebook(notebook, path.parent, True))
     elif "widgets" not in notebook.metadata:
         run_notebook(notebook, path.parent, for_web=True, is_lecture=False)
-    widgets = notebook.metadata.pop("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
-    modules = notebook.metadata.setdefault("live_modules", {})
-    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
-        view = output.get("data", {}).pop(WIDGET_VIEW, {"model_id": None})
-        values = widgets.get(view["model_id"], {}).get("state", {})
-        if "_esm" in values:
-            output.data["text/html"] = write_picture(values, modules)
+    mount_pictures(notebook)
     return notebook
 
 
@@ -85,7 +75,7 @@ def run_once(notebook: NotebookNode, path: Path, execute: Callable[[], None]) ->
     ``execute()`` must run the notebook in place. It is called only if the kept run doesn't start
     with the same code. Other threads and processes that need the lecture wait until it returns.
     """
-    key = _hash_surroundings(path.parent)
+    key = _describe_surroundings(path.parent)
     file = path.parents[2] / f"build/runs/{path.stem}.json"
     code = [cell for cell in notebook.cells if cell.cell_type == "code"]
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -105,31 +95,20 @@ def run_once(notebook: NotebookNode, path: Path, execute: Callable[[], None]) ->
         execute()
         names = {"language_info", "widgets"} & notebook.metadata.keys()
         run = {
-            "key": key,
-            "metadata": {name: notebook.metadata[name] for name in names},
+            "key": key, "metadata": {name: notebook.metadata[name] for name in names},
             "cells": [{name: cell[name] for name in KEPT_KEYS} for cell in code],
-        }
+        }  # fmt: skip
         draft = file.with_suffix(".tmp")
         draft.write_text(json.dumps(run), encoding="utf-8")
         draft.replace(file)
 
 
-def _hash_surroundings(directory: Path) -> str:
-    """Hash everything that a lecture's outputs depend on, except its code."""
-    files = [*RUNNER_FILES]
-    for name in PACKAGES:
-        for folder in importlib.util.find_spec(name).submodule_search_locations:
-            paths = (path for path in Path(folder).rglob("*") if path.is_file())
-            files += sorted(path for path in paths if "__pycache__" not in path.parts)
-    inputs = [
-        str(directory), sys.version, platform.platform(), _list_installed_versions(),
-        [os.environ.get(name) for name in VARIABLES],
-        [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in files],
-    ]  # fmt: skip
-    return hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
-
-
-@functools.cache
-def _list_installed_versions() -> list[str]:
-    distributions = importlib.metadata.distributions()
-    return sorted({f"{package.name}=={package.version}" for package in distributions})
+def _describe_surroundings(directory: Path) -> list:
+    """Return everything that a lecture's outputs depend on, except its code."""
+    folders = [Path(importlib.util.find_spec(name).origin).parent for name in PACKAGES]
+    # A folder's own time tells of files that were added or removed.
+    paths = {*RUNNER_FILES, *(path for folder in folders for path in (folder, *folder.rglob("*")))}
+    times = max(path.stat().st_mtime for path in paths if "__pycache__" not in path.parts)
+    installed = sorted(f"{each.name} {each.version}" for each in importlib.metadata.distributions())
+    return [str(directory), sys.version, platform.platform(), installed, times,
+            *map(os.environ.get, VARIABLES)]  # fmt: skip

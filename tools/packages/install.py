@@ -20,14 +20,11 @@ UV_LOCK = Path(__file__).with_name("requirements.lock")
 # uv ignores pip's settings. For those about package sources: pip's name, uv's variable, and the
 # separator that uv expects between values.
 SETTINGS = (
-    ("index-url", "UV_DEFAULT_INDEX", " "),
-    ("extra-index-url", "UV_INDEX", " "),
-    ("find-links", "UV_FIND_LINKS", ","),
-    ("trusted-host", "UV_INSECURE_HOST", " "),
-    ("proxy", "ALL_PROXY", " "),
-    ("cert", "SSL_CERT_FILE", " "),
+    ("index-url", "UV_DEFAULT_INDEX", " "), ("extra-index-url", "UV_INDEX", " "),
+    ("find-links", "UV_FIND_LINKS", ","), ("trusted-host", "UV_INSECURE_HOST", " "),
+    ("proxy", "ALL_PROXY", " "), ("cert", "SSL_CERT_FILE", " "),
     ("client-cert", "SSL_CLIENT_CERT", " "),
-)
+)  # fmt: skip
 
 
 def main():
@@ -71,9 +68,8 @@ def install_with_uv(arguments, quiet):
         print("Installing the packages.", flush=True)
         subprocess.run(
             [uv, "pip", "install", *options, *arguments],
-            env={**translate_settings(pip_settings), **os.environ},
-            check=True,
-        )
+            env={**translate_settings(pip_settings), **os.environ}, check=True,
+        )  # fmt: skip
 
 
 def read_pip_settings():

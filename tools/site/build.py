@@ -6,6 +6,7 @@ The site includes the decks and the kit if they are built (`make slides`, `make 
 """
 
 import argparse
+import json
 import re
 import shutil
 import subprocess
@@ -13,9 +14,11 @@ import sys
 import tempfile
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import nbformat
+import pypdf
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import roofkit as rk
@@ -24,24 +27,23 @@ from roofkit._units import format_quantity
 from rooflab import explore
 from rooflab.explore.pages import write_modules
 from rooflab.palette import fill_colours
+from rooflab.plot.cards import draw_card
 from tools.notebooks.build import write_if_changed
 from tools.notebooks.kept_runs import run_for_page
 from tools.sentences import sentence
-from tools.site import downloads, folding
+from tools.site import cards, downloads, folding
 from tools.site.links import DOCUMENTS, find_released_notebooks, map_files_to_pages, relink_to_site
 from tools.site.standalone import NEEDS, prepare_download
 from tools.slides.talks import read_talk_file
+from tools.web.printing import find_browser, print_page
 
-HERE = Path(__file__).parent
-ROOT = HERE.parents[1]
-BUILD = ROOT / "build"
+HERE, ROOT = Path(__file__).parent, Path(__file__).parents[2]
+BUILD, COURSE_PDF = ROOT / "build", "roofline-course.pdf"
 
 TEMPLATES = Environment(
-    loader=FileSystemLoader(HERE / "pages"),
-    trim_blocks=True,
-    lstrip_blocks=True,
+    loader=FileSystemLoader(HERE / "pages"), trim_blocks=True, lstrip_blocks=True,
     undefined=StrictUndefined,
-)
+)  # fmt: skip
 
 
 def main(argv=None):
@@ -52,13 +54,16 @@ def main(argv=None):
     parser.add_argument("--slides", type=Path, default=BUILD / "slides", help="folder of the decks")
     parser.add_argument("--kit", type=Path, default=kit, help="the students' archive")
     parser.add_argument("--address", help="the site's URL, if course/term.toml doesn't have it")
+    parser.add_argument("--repository", default="", help="its URL, for links to report a mistake")
     args = parser.parse_args(argv)
     site = (args.address or course.find_course(ROOT).term.site).rstrip("/")
     with tempfile.TemporaryDirectory() as work:
         pages, files = (Path(work, name) for name in ("pages", "files"))
         wheels = write_files(Path(work), files, args.kit, site)
         decks = downloads.copy_decks(args.slides, files / "slides")
-        write_pages(pages, decks, args.kit, "" if site else wheels)
+        data = write_pages(pages, decks, args.kit, "" if site else wheels)
+        about = describe_pages(data, site, args.repository.rstrip("/"))
+        (Path(work) / "context.json").write_text(json.dumps(about), encoding="utf-8")
         command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet"]
         for key in ("project", "html_title"):
             command += ["-D", f"{key}={sentence('site.title')}"]
@@ -68,6 +73,16 @@ def main(argv=None):
         shutil.rmtree(args.into, ignore_errors=True)
         unused = shutil.ignore_patterns(".buildinfo", "*.map")
         shutil.copytree(f"{work}/site", args.into, ignore=unused)
+        if browser := find_browser():
+            lectures, _ = find_released_notebooks()
+            pages = [args.into / f"lectures/{path.stem}.html" for path in lectures]
+            bind_course(browser, pages, args.into / COURSE_PDF)
+        if site:  # these need full addresses
+            write_cards(args.into / "cards")
+            found = sorted(path.relative_to(args.into) for path in args.into.rglob("*.html"))
+            for name in ("sitemap.xml", "feed.xml"):
+                text = TEMPLATES.get_template(name).render(data, **about, pages=found)
+                (args.into / name).write_text(text, encoding="utf-8")
     print(args.into / "index.html")
     return 0
 
@@ -103,22 +118,24 @@ def unpack_wheels(kit, into):
 
 
 def write_pages(pages, decks, kit, beside):
-    """Write the pages for Sphinx. ``beside`` lists files to download along with a notebook."""
+    """Write the pages for Sphinx, and return what their templates know.
+
+    ``beside`` lists files to download along with a notebook.
+    """
     lectures, problems = find_released_notebooks()
     data = {
-        "readme": split_by_heading(ROOT / "README.md"),
+        "readme": read_with_site_links(ROOT / "README.md"),
         **{Path(page).stem: read_with_site_links(ROOT / name) for name, page in DOCUMENTS.items()},
+        "question": sentence("site.question"),
         "ridge": explore.write_html(explore.ridge(), " data-address"),
-        "lectures": {path.stem: read_title_and_summary(path) for path in lectures},
-        "problems": {path.stem: read_title_and_summary(path) for path in problems},
-        "chips": [describe_chip(chip) for chip in rk.chips()],
-        "explorer": explore.write_html(explore.model(), " data-address"),
-        "left_out": list(explore.model().reasons_left_out.values()),
-        "decks": decks,
+        "lectures": {path.stem: describe_notebook(path) for path in lectures},
+        "problems": {path.stem: describe_notebook(path) for path in problems}, "chips": rk.chips(),
+        "format_quantity": format_quantity,
+        "explorer": explore.write_html(explore.model(predict=True), ' data-address="model"'),
+        "left_out": list(explore.model().reasons_left_out.values()), "decks": decks,
         "talks": {path.stem: read_talk_file(path) for path in ROOT.glob("course/talk*.toml")},
-        "kit": kit,
-        "beside": beside,
-    }
+        "kit": kit, "course_pdf": COURSE_PDF if find_browser() else "", "beside": beside,
+    }  # fmt: skip
     for path in (HERE / "pages").rglob("[!_]*.md"):
         name = path.relative_to(HERE / "pages")
         if decks or name.stem != "slides":
@@ -126,7 +143,7 @@ def write_pages(pages, decks, kit, beside):
     shutil.copy(ROOT / "course/ridge.png", pages)
     with ThreadPoolExecutor(2) as pool:
         for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):
-            folding.fold_cells(notebook)
+            folding.fold_cells(notebook, f"../notebooks/{path.name}")
             page = make_notebook_page(notebook, path, "_lecture.md", data)
             write_if_changed(pages / "lectures" / path.name, page)
     for path in problems:
@@ -135,21 +152,50 @@ def write_pages(pages, decks, kit, beside):
         notebook.cells[0].source = NEEDS.sub("", notebook.cells[0].source)
         page = make_notebook_page(notebook, path, "_problems.md", data)
         write_if_changed(pages / "problems" / path.name, page)
+    return data
 
 
-def describe_chip(chip):
-    """Return a chip's row of the chip table, and all its figures with their sources."""
-    figures = [
-        (name, format_quantity(float(figure), figure.unit), explain_figure(figure), figure.source)
-        for name, figure in chip.list_figures()
-    ]
-    (name, sku), *cells = rk.chips().format_row(chip)
-    return {"name": name, "sku": sku, "cells": [text for text, _ in cells], "figures": figures}
+def bind_course(browser, pages, target):
+    """Print these pages into one PDF."""
+    with tempfile.TemporaryDirectory() as work, pypdf.PdfWriter() as book:
+        for page in pages:
+            book.append(print_page(browser, page.resolve().as_uri(), f"{work}/{page.stem}.pdf"))
+        book.write(target)
 
 
-def explain_figure(figure):
-    unconfirmed = "" if figure.confirmed else sentence("chips.unconfirmed")
-    return "; ".join(filter(None, (figure.kind, figure.note, unconfirmed)))
+def describe_pages(data, site, repository):
+    """Return what the pages' heads and feet say, by page where they differ."""
+    described = {**data["lectures"], **data["problems"]}
+    names = {f"{page['folder']}/{name}": page for name, page in described.items()}
+    return {
+        "site": site, "repository": repository, "author": sentence("site.author"),
+        "course_version": version("roofkit"), "date": read_date(ROOT),
+        "docstitle": sentence("site.title"),
+        "descriptions": {
+            **{n: sentence(f"description.{n}") for n in ("index", "model", "chips", "slides")},
+            **{name: page["plain"] for name, page in names.items()},
+        },
+        "sources": {page.removesuffix(".md"): path for path, page in DOCUMENTS.items()},
+        "cards": {name: name.partition("/")[2] for name in names if name.startswith("lectures")},
+    }  # fmt: skip
+
+
+def write_cards(into):
+    """Draw a card for each lecture, and one for all other pages."""
+    into.mkdir()
+    name = sentence("site.title")
+    for path in find_released_notebooks()[0]:
+        page, picture = describe_notebook(path), cards.find_first_picture(nbformat.read(path, 4))
+        card = draw_card(page["title"], page["plain"], picture, name)
+        (into / f"{path.stem}.png").write_bytes(card)
+    asked = sentence("site.question"), sentence("description.index")
+    (into / "index.png").write_bytes(draw_card(*asked, cards.TARGET.read_bytes(), name))
+
+
+def read_date(path):
+    """Return the day of the last commit that changed a file, or of the last commit at all."""
+    command = ["git", "log", "-1", "--format=%cs", "--", path]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout.strip()
 
 
 def make_notebook_page(notebook, path, template, data):
@@ -165,20 +211,19 @@ def make_notebook_page(notebook, path, template, data):
     return nbformat.writes(notebook)
 
 
-def read_title_and_summary(path):
-    """Return a notebook's heading and the paragraph below it."""
+def describe_notebook(path):
+    """Return a notebook's heading, the paragraph below it, its folder and its last change."""
     source = relink_to_site(nbformat.read(path, as_version=4).cells[0].source, path)
     heading, _, text = source.partition("\n\n")
-    return {"title": heading.removeprefix("# "), "text": text.partition("\n\n")[0]}
+    return {
+        "title": heading.removeprefix("# "), "text": (text := text.partition("\n\n")[0]),
+        "plain": re.sub(r"\[([^\]]*)\]\([^)]*\)|[*`$]", r"\1", text).replace("\n", " "),
+        "folder": "lectures" if path.parents[1].name == "course" else "problems",
+        "date": read_date(path),
+    }  # fmt: skip
 
 
 def read_with_site_links(path):
     """Read a document of the repository, and change its links to the site's."""
     # Doctests need the blank line at the end of a block, readers don't.
     return relink_to_site(path.read_text(encoding="utf-8").replace("\n\n```\n", "\n```\n"), path)
-
-
-def split_by_heading(path):
-    """Split a document at its second-level headings, and return the parts by heading."""
-    opening, *rest = re.split(r"^(?=## )", read_with_site_links(path), flags=re.M)
-    return {"": opening} | {part.split("\n", 1)[0].removeprefix("## "): part for part in rest}

@@ -1,6 +1,8 @@
 """Sphinx settings for the pages that build.py writes. They load nothing from other hosts."""
 
+import json
 import re
+from pathlib import Path
 
 from rooflab import palette
 from tools.web.formulas import keep_signs_beside, use_mathml
@@ -49,6 +51,10 @@ html_css_files = ["fonts/fonts.css", "formulas.css", "site.css"]
 html_js_files = ["site.js"]
 html_favicon = "static/favicon.svg"
 html_copy_source = html_show_sourcelink = html_show_copyright = False
+# What build.py knows: descriptions, cards, sources, author, date and repository.
+html_context = json.loads(Path(__file__).with_name("context.json").read_text(encoding="utf-8"))
+html_baseurl = html_context["site"]
+html_additional_pages = {"404": "404.html"}
 html_use_index = html_domain_indices = False
 # Search would fetch summaries, which browsers block on pages opened as files.
 html_show_search_summary = False
@@ -69,6 +75,8 @@ def list_parameters(app, what, name, obj, options, lines):
 
 def correct_page(app, page, template, context, doctree):
     """Fix folds, captions and tables for screen readers, and lines broken beside a formula."""
+    # The theme has a viewport of its own.
+    context["metatags"] = re.sub('<meta name="viewport"[^>]*>', "", context.get("metatags", ""))
     for part in {"body", "furo_navigation_tree"} & context.keys():
         html = context[part].replace(' aria-label="Toggle hidden content"', "")
         html = html.replace(' role="heading">', ' role="heading" aria-level="2">')

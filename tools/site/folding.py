@@ -1,40 +1,70 @@
-"""Make a lecture readable without a kernel: fold its answers and explain its checks."""
+"""Make a lecture readable without a kernel: fold code and answers, and let readers guess."""
 
+import html
 import re
 
 import nbformat
 
+from roofcheck import find_question
 from tools.notebooks.myst_cells import find_call
 from tools.sentences import sentence
 
 # Calls that work only in a notebook.
 CALLS = ("check", "predict", "review")
+REVEALED = re.compile(r'\breveal\("([\w.-]+)"')
 
 
-def fold_cells(notebook):
-    """Tag cells to fold, and replace the outputs of checks and guesses with an explanation."""
+def fold_cells(notebook, notebook_link):
+    """Fold code and answers, show pictures, and replace the outputs of checks and guesses.
+
+    ``notebook_link`` is the address where the page's reader gets the notebook.
+    """
     # Matches calls of the last function that readers had to write; at first, nothing.
     blank = r"(?!)"
     for cell, after in zip(notebook.cells, [*notebook.cells[1:], None], strict=True):
         if f"cells.{cell.id}" in sentence.templates():
             cell.source = sentence(f"cells.{cell.id}")
+        if cell.cell_type != "code":
+            continue
         tags = cell.metadata.setdefault("tags", [])
-        outputs = str(cell.get("outputs"))
-        kind = "picture" if "<img" in outputs else "table" if "<table" in outputs else "other"
-        for tag, part, label in (("reveal", "cell", kind), ("setup", "input", "setup")):
-            if tag in tags:
-                tags.append(f"hide-{part}")
-                prompt = sentence(f"folded.{label}")
-                cell.metadata.mystnb = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
         if call := find_notebook_call(cell):
+            tags.append("remove-input")
             # Of consecutive cells with the same call, only the last shows the sentence.
             last = find_notebook_call(after) != call
-            page = f'<p class="asked">{sentence(f"asked.{call}")}</p>' if last else ""
-            cell.outputs = [nbformat.v4.new_output("display_data", {"text/html": page})]
-        elif re.search(blank, cell.source):
+            cell.outputs = [_output(write_box(cell, call, notebook_link) if last else "")]
+            continue
+        if re.search(blank, cell.source):
             cell.outputs = []
         if unfilled := re.search(r"^def (\w+)(?s:.*)^ +\.\.\.$", cell.source, re.M):
             blank = rf"(?m)^{unfilled[1]}\("
+        tags.append("remove-input" if "reveal" in tags else "hide-input")
+        prompt = sentence("folded.code")
+        cell.metadata.mystnb = {"code_prompt_show": prompt, "code_prompt_hide": prompt}
+        for output in cell.outputs:
+            shown = output.get("data", {}).get("text/html", "")
+            if "<img" in shown:
+                output.data["text/html"] = sentence("figure.text", id=cell.id, picture=shown)
+            elif "reveal" in tags and "live-picture" not in shown:
+                plain = output.get("text") or output.data.get("text/plain", "")
+                shown = shown or f"<pre>{html.escape(plain)}</pre>"
+                question = REVEALED.search(cell.source)
+                label = "reveal" if question else "table" if "<table" in shown else "other"
+                fold = {"question": question[1] if question else "", "shown": shown}
+                fold |= {"label": sentence(f"folded.{label}"), "code": html.escape(cell.source)}
+                output.clear()
+                output.update(_output(sentence("fold.text", **fold)))
+
+
+def write_box(cell, call, notebook_link):
+    """Return the HTML of a field for a guess, or of a link to the notebook that checks."""
+    if call != "predict":
+        return sentence(f"asked.{call}", link=notebook_link)
+    question = find_call(cell).question
+    return sentence("asked.predict", question=question, unit=find_question(question).unit)
+
+
+def _output(page):
+    return nbformat.v4.new_output("display_data", {"text/html": page})
 
 
 def find_notebook_call(cell):

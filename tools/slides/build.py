@@ -18,28 +18,20 @@ from urllib.parse import quote
 import nbformat
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_markdown_cell, new_notebook
-from playwright.sync_api import Error as PlaywrightError
-from playwright.sync_api import sync_playwright
 
 from rooflab import palette
 from rooflab.explore.pages import write_modules
 from tools.notebooks.kept_runs import run_for_page
 from tools.sentences import sentence
-from tools.slides.chromium import FLAGS, PAGE_TIMEOUT, NoBrowserError, find_chromium
 from tools.slides.decks import LOOKING_SECONDS, DeckError, split_slides
 from tools.slides.talks import read_talk_file
 from tools.web.formulas import DeckExporter
+from tools.web.printing import find_browser, print_page
 
 ROOT = Path(__file__).resolve().parents[2]
 DECK_FOLDER = Path(__file__).with_name("deck")
 REVEAL_FOLDER = Path(__file__).with_name("reveal")
 WEB_FOLDER = ROOT / "tools/web"
-# Printing before this is true gives empty pages and pictures.
-IS_PRINTABLE = """() => {
-  const count = (what) => document.querySelectorAll(what).length;
-  return window.Reveal?.isReady() && count(".pdf-page") &&
-    count(".live-picture") === count(".live-picture svg");
-}"""
 
 
 def main(argv=None, root=ROOT):
@@ -51,24 +43,19 @@ def main(argv=None, root=ROOT):
     args = parser.parse_args(argv)
     lectures = sorted(root.glob("course/en/*.ipynb"))
     sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.toml"))]
-    printer = None
     try:
         decks = make_decks(sources, lectures)
-        printer = None if args.no_pdf else find_chromium()
-    except NoBrowserError as error:
-        print(f"The decks come without PDFs: {error}.", file=sys.stderr)
     except (DeckError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     args.into.mkdir(parents=True, exist_ok=True)
     written = [write_deck(deck, args.into / f"{path.stem}.html") for path, deck in decks.items()]
-    try:
-        written += print_decks(written, printer) if printer else []
-    except PlaywrightError as error:
-        print(f"The decks are built, but printing their PDFs failed: {error}", file=sys.stderr)
-        return 1
-    for path in written:
-        print(f"{path} ({path.stat().st_size / 1e6:.1f} MB)")
+    browser = None if args.no_pdf else find_browser()
+    if not (browser or args.no_pdf):
+        print("The decks have no PDFs, because there is no Chromium: apt install chromium")
+    for deck in written[:] if browser else ():
+        written += print_deck(browser, deck)
+    print(*(f"{path} ({path.stat().st_size / 1e6:.1f} MB)" for path in written), sep="\n")
     return 0
 
 
@@ -136,12 +123,8 @@ def make_talk_deck(talk, slides, lectures):
         deck.cells += [first, *rest]
     # Only the modules of pictures that the talk shows.
     outputs = str([cell.get("outputs") for cell in deck.cells])
-    deck.metadata.live_modules = {
-        name: module
-        for lecture in lectures
-        for name, module in lecture.metadata.get("live_modules", {}).items()
-        if name in outputs
-    }
+    modules = [lecture.metadata.get("live_modules", {}).items() for lecture in lectures]
+    deck.metadata.live_modules = {k: v for each in modules for k, v in each if k in outputs}
     return deck
 
 
@@ -152,21 +135,18 @@ def write_deck(deck, target):
     reveal = {path.name: path.read_text(encoding="utf-8") for path in REVEAL_FOLDER.iterdir()}
     drawing = quote(palette.fill_colours((DECK_FOLDER / "title.svg").read_text(encoding="utf-8")))
     styles = [
-        reveal["reveal.css"],
-        reveal["white.css"],
-        palette.css_rules(palette.JUPYTER_DARK),
+        reveal["reveal.css"], reveal["white.css"], palette.css_rules(palette.JUPYTER_DARK),
         f':root {{ --roof-drawing: url("data:image/svg+xml,{drawing}"); }}',
         embed_fonts(WEB_FOLDER / "fonts/fonts.css"),
         (WEB_FOLDER / "formulas.css").read_text(encoding="utf-8"),
         (DECK_FOLDER / "deck.css").read_text(encoding="utf-8"),
-    ]
+    ]  # fmt: skip
     parts = {
-        "styles": styles,
-        "scripts": [reveal["reveal.js"], reveal["notes.js"]],
+        "styles": styles, "scripts": [reveal["reveal.js"], reveal["notes.js"]],
         "live": write_modules(deck.metadata.get("live_modules", {})),
         "words": {key: sentence(f"deck.{key}") for key in ("key_code", "key_dark", "code")},
         "start": (DECK_FOLDER / "deck.js").read_text(encoding="utf-8"),
-    }
+    }  # fmt: skip
     resources = {"metadata": {"name": target.stem}, "deck": parts}
     page, _ = exporter.from_notebook_node(deck, resources)
     target.write_text(page, encoding="utf-8")
@@ -183,25 +163,11 @@ def embed_fonts(path):
     return re.sub(r"url\((.+?)\)", embed, path.read_text(encoding="utf-8"))
 
 
-def print_decks(decks, chromium):
-    """Print each deck twice: only the slides, and with a page of script after each slide."""
-    printed = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=chromium, args=FLAGS, timeout=PAGE_TIMEOUT
-        )
-        for deck in decks:
-            for query, end in (("", ".pdf"), ("&showNotes=separate-page", "-notes.pdf")):
-                page = browser.new_page()
-                page.set_default_timeout(PAGE_TIMEOUT)
-                page.goto(f"{deck.resolve().as_uri()}?print-pdf{query}")
-                page.wait_for_function(IS_PRINTABLE)
-                target = deck.with_name(deck.stem + end)
-                # reveal.js adds a blank page at the end.
-                pages = ".pdf-page, .speaker-notes-pdf[data-layout=separate-page]"
-                options = {"prefer_css_page_size": True, "print_background": True}
-                page.pdf(path=target, page_ranges=f"1-{page.locator(pages).count()}", **options)
-                page.close()
-                printed.append(target)
-        browser.close()
-    return printed
+def print_deck(browser, deck):
+    """Print a deck twice: only the slides, and with a page of script after each slide."""
+    ways = {".pdf": "", "-notes.pdf": "&showNotes=separate-page"}
+    address = f"{deck.resolve().as_uri()}?print-pdf"
+    return [
+        print_page(browser, address + query, deck.with_name(deck.stem + end))
+        for end, query in ways.items()
+    ]

@@ -5,34 +5,17 @@ import re
 from docutils.nodes import SkipNode
 from jinja2 import pass_context
 from nbconvert import SlidesExporter
-from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.filters.markdown_mistune import MarkdownWithMath
 
-from roofgrade.pages.safe_markup import convert_formula
+from roofgrade.pages.safe_markup import FormulaRenderer, convert_formula
 
-# Signs that must not start or end a line without their formula.
-BESIDE = re.compile(
-    r"([(\[]?)(<math [^>]*\"inline\"[^>]*>(?:(?!<math).)*?</math>)([)\].,;:!?’]*)", re.DOTALL
-)
+# A formula in a line, and the signs that must not stand on another line.
+FORMULA = re.compile(r"[(\[]?<math [^>]*\"inline\"[^>]*>(?:(?!<math).)*?</math>[)\].,;:!?’]*", re.S)
 
 
 def keep_signs_beside(html):
     """Keep the punctuation beside each formula on its line."""
-
-    def join(match):
-        alone = not match[1] and not match[3]
-        return match[0] if alone else f'<span class="whole">{match[0]}</span>'
-
-    return BESIDE.sub(join, html)
-
-
-class _Renderer(IPythonRenderer):
-    """nbconvert's Markdown renderer, with formulas as MathML."""
-
-    def block_math(self, body):
-        return convert_formula(body, "block")
-
-    def inline_math(self, body):
-        return convert_formula(body, "inline")
+    return FORMULA.sub(r'<span class="whole">\g<0></span>', html)
 
 
 class DeckExporter(SlidesExporter):
@@ -41,7 +24,7 @@ class DeckExporter(SlidesExporter):
     @pass_context
     def markdown2html(self, context, source):
         attachments = context.get("cell", {}).get("attachments", {})
-        renderer = _Renderer(escape=False, attachments=attachments, exclude_anchor_links=True)
+        renderer = FormulaRenderer(escape=False, attachments=attachments, exclude_anchor_links=True)
         return keep_signs_beside(MarkdownWithMath(renderer=renderer).render(source))
 
 

@@ -27,14 +27,7 @@ from roofkit._units import format_quantity
 from roofkit.hardware import Chip
 from roofkit.hardware import chip as chip_of
 from roofkit.kernels import _check_fma
-from roofkit.models.cnn.layers import (
-    Add,
-    BatchNorm,
-    Dense,
-    GlobalPool,
-    Pool,
-    place_layers,
-)
+from roofkit.models.cnn.layers import Add, BatchNorm, Dense, GlobalPool, Pool, place_layers
 from roofkit.models.layers import Layer, LayerTable
 from roofkit.models.operations import Operation
 from roofkit.roofline import Cost, Roofline, larger

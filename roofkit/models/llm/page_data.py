@@ -1,6 +1,9 @@
 """Plain data about models and chips, from which a web page without Python computes passes."""
 
+import contextlib
 import functools
+
+import numpy as np
 
 from roofkit.models.llm.bit_formats import CONVENTIONS, list_formats, pick_dtypes
 from roofkit.models.llm.chip_rates import UNLIMITED
@@ -9,6 +12,8 @@ from roofkit.models.llm.llm_viewer import CONVENTION
 from roofkit.models.llm.model import LLM
 from roofkit.models.llm.split import Split
 
+# The passes that are predicted for a page.
+PREDICTED_SIZES, PREDICTED_BATCHES, PREDICTED_TOKENS = (1, 2, 4, 8), (1, 4, 16, 64, 256), 2048
 PLAIN = LLM("plain", hidden=64, layers=1, heads=64, vocabulary=64, mlp=64)
 
 
@@ -76,3 +81,37 @@ def describe_chip(chip, sizes=(1,)):
         "capacity": chip.usable and float(chip.usable),
         "on_chip": float(chip.on_chip or UNLIMITED), "links": links,
     }  # fmt: skip
+
+
+def predict_ratios(models, chips, calibrate):
+    """Return predicted over least times in 16 bits, with the ends of their intervals.
+
+    ``models`` and ``chips`` map names to LLMs and Chips. ``calibrate(chip)`` returns a predictor,
+    or raises ValueError; only its own timings count (``is_timed``). The ratios are nested by chip,
+    model and number of chips: one for each of PREDICTED_BATCHES in decode steps, then the
+    prefill's, all at PREDICTED_TOKENS tokens. What cannot be predicted is left out.
+    """
+    found = {}
+    for chip in chips.values():
+        with contextlib.suppress(ValueError):
+            if (calibration := calibrate(chip)).is_timed:
+                found[chip.name] = {
+                    name: _predict_model(model, chip, calibration) for name, model in models.items()
+                }
+    return {"batches": PREDICTED_BATCHES, "ratios": found}
+
+
+def _predict_model(model, chip, calibration):
+    ratios = {}
+    for n in PREDICTED_SIZES:
+        with contextlib.suppress(ValueError):
+            served = model.on(chip, split=Split(tensor=n), calibration=calibration)
+            passes = [served.decode(batch, PREDICTED_TOKENS) for batch in PREDICTED_BATCHES]
+            passes.append(served.prefill(1, PREDICTED_TOKENS))
+            rows = [
+                [round(float(value / each.time), 2) for value in (p.seconds, p.low, p.high)]
+                for each in passes for p in [each.prediction]
+            ]  # fmt: skip
+            if np.isfinite(rows).all():
+                ratios[n] = rows
+    return ratios

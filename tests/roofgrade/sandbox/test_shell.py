@@ -49,14 +49,13 @@ CELLS = [
 ]  # fmt: skip
 # What differs from run to run, or by where Python lies.
 VARIES = (
-    (r"\x1b\[[0-9;]*m", ""),
-    (r"0x[0-9a-f]+", "0x"),
+    (r"\x1b\[[0-9;]*m", ""), (r"0x[0-9a-f]+", "0x"),
     (r"(?:[0-9.]+(?:e\+)?[0-9]*|<) ?(?:ns|μs|µs|ms|s)\b", "TIME"),
     (r"(/tmp/ipykernel_\d+/)?\d+\.py", "CELL"),
     (r"(/[^ :]*)?/(lib/python3|site-packages)[^ :]*", "FILE"),
     (r"(model_id': '|layout=Layout\(|IPY_MODEL_)[0-9a-f]*", "MODEL"),
     (r"<IPython.core.autocall[^>]*>|<ipykernel.zmqshell[^>]*>|<bound method[^>]*>", "EXIT"),
-)
+)  # fmt: skip
 
 
 def plainly(output):

@@ -152,10 +152,8 @@ def test_latent_vectors_are_not_split_among_chips():
 
 def test_a_checkpoint_is_served_as_it_is_stored_unless_told_otherwise():
     blocks = {
-        "quant_method": "fp8",
-        "weight_block_size": [128, 128],
-        "activation_scheme": "dynamic",
-    }
+        "quant_method": "fp8", "weight_block_size": [128, 128], "activation_scheme": "dynamic",
+    }  # fmt: skip
     model = rk.llm(config_of("DeepSeek-V3", quantization_config=blocks))
     formats = model.on("H200", split=Split(tensor=8)).precision
     assert (formats.lm_head, formats.widths.experts) == ("bf16", 1 + 4 / 128**2)

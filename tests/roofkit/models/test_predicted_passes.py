@@ -98,12 +98,10 @@ def test_kernels_have_the_sizes_that_their_counts_follow_from(model, chips):
             assert layer.flops == 2 * rows * math.prod(sizes)
         elif kind:
             per = {
-                "rms_norm": 4,
-                "layer_norm": 7,
-                "add": 1,
+                "rms_norm": 4, "layer_norm": 7, "add": 1,
                 "gated_activation": {"silu": 4, "gelu": 6}.get(model.activation),
                 "activation": {"gelu": 5, "relu": 1}.get(model.activation),
-            }
+            }  # fmt: skip
             assert layer.flops == per[kind] * rows * sizes[0]
             assert rows == (3 if layer.name == "final_norm" else 15)
     for layer in fused:

@@ -74,11 +74,9 @@ def test_no_prefill_on_many_nodes_beats_the_bound(prompt, a_node):
     """
     nodes = rk.group("H100", 8, nodes=4, card=50e9)
     served = rk.llm(config_of("DeepSeek-V3")).on(
-        "H100",
-        precision=Precision(weights="fp8", activations="fp8"),
-        split=Split(data=32, expert=32),
-        links=Links(expert=nodes),
-    )
+        "H100", precision=Precision(weights="fp8", activations="fp8"),
+        split=Split(data=32, expert=32), links=Links(expert=nodes),
+    )  # fmt: skip
     table = served.prefill(16384 // prompt, prompt)
     layer_after_layer, overlapping = 16384 / table.time, 16384 / table.estimate.lower
     assert 1.2 * a_node / 8 < layer_after_layer < overlapping < 3 * a_node / 8

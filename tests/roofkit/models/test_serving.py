@@ -348,10 +348,9 @@ def test_a_replica_over_two_nodes_has_its_tokens_in_both():
     def time(joined):
         between = rk.network.Group("switch", (4,), 1e3, nodes=2, card=1.0)
         served = MIXTRAL.on(
-            "H100",
-            split=Split(tensor=4, data=2, expert=8),
+            "H100", split=Split(tensor=4, data=2, expert=8),
             links=Links(tensor=joined, expert=between),
-        )
+        )  # fmt: skip
         return served.decode(1, 100)["dispatch"].time
 
     across = rk.network.Group("switch", (2,), 1e3, nodes=2, card=1.0)
@@ -421,11 +420,9 @@ def test_kv_heads_are_replicated_or_split_where_there_are_more_chips():
     assert read[0] == 2 * read[1]
     for fused, rows in ((True, ("qkv_proj",)), (False, ("rotary", "v_proj"))):
         served = rk.llm("Llama-2-70B").on(
-            "H100",
-            split=Split(tensor=16, kv_heads="split"),
-            links=Links(tensor=rk.network.switch(16, 450e9)),
-            fused=fused,
-        )
+            "H100", split=Split(tensor=16, kv_heads="split"),
+            links=Links(tensor=rk.network.switch(16, 450e9)), fused=fused,
+        )  # fmt: skip
         step = served.decode(8, 4096)
         assert sum(step[name].kv for name in rows) == 8 * served.kv_bytes_per_token / 80
 

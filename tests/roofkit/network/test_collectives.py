@@ -29,10 +29,9 @@ COLLECTIVES = (all_gather, reduce_scatter, all_reduce, all_to_all)
 MAKERS = {
     "ring": lambda n, **how: ring(n, W, **how),
     "one-way ring": lambda n, **how: ring(n, W, bidirectional=False, **how),
-    "line": lambda n, **how: line(n, W, **how),
-    "switch": lambda n, **how: switch(n, W, **how),
+    "line": lambda n, **how: line(n, W, **how), "switch": lambda n, **how: switch(n, W, **how),
     "all pairs": lambda n, **how: all_pairs(n, W, **how),
-}
+}  # fmt: skip
 collectives, makers = st.sampled_from(COLLECTIVES), st.sampled_from(list(MAKERS.values()))
 sizes, counts = st.floats(1, 1e15), st.integers(3, 2**12)
 

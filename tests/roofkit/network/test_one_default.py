@@ -17,13 +17,10 @@ TOKENS, WIDTH = 64, 8192
 SIZE = 2 * TOKENS * WIDTH
 # A switch that adds up, one that does not, chips in pairs, a torus, and two nodes.
 GROUPS = {
-    "eight H100": ("H100", {}),
-    "eight H200": ("H200", {}),
-    "eight A100": ("A100 80GB SXM", {}),
-    "eight TPU v5e": ("TPU v5e", {}),
-    "eight MI300X": ("MI300X", {}),
+    "eight H100": ("H100", {}), "eight H200": ("H200", {}), "eight A100": ("A100 80GB SXM", {}),
+    "eight TPU v5e": ("TPU v5e", {}), "eight MI300X": ("MI300X", {}),
     "two nodes of H100": ("H100", {"nodes": 2, "card": 50e9}),
-}
+}  # fmt: skip
 
 
 def _answer(*arguments):

@@ -17,11 +17,9 @@ from roofkit.network.sharding import COLLECTIVES, group_sizes
 C, W = 1.97e14, 4.5e10
 MEMORY = rk.Roofline(C, 8.2e11)
 MAKERS = (
-    lambda n: ring(n, W),
-    lambda n: ring(n, W, bidirectional=False),
-    lambda n: line(n, W),
+    lambda n: ring(n, W), lambda n: ring(n, W, bidirectional=False), lambda n: line(n, W),
     lambda n: switch(n, W),
-)
+)  # fmt: skip
 makers, counts, lengths = st.sampled_from(MAKERS), st.integers(3, 2**12), st.integers(1, 2**16)
 width = functools.partial(critical_width, peak_flops=C)
 

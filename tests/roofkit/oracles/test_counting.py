@@ -187,14 +187,13 @@ def _sizes(passed):
 # table says the mean over all of them.
 MIXTURE = {"vocabulary": 172, "layers": 1, "experts": 4, "experts_per_token": 2, "expert_width": 8}
 MIXTURES = {
-    "every block": MIXTURE,
-    "a dense block first": {**MIXTURE, "layers": 2, "dense_layers": 1},
+    "every block": MIXTURE, "a dense block first": {**MIXTURE, "layers": 2, "dense_layers": 1},
     "a shared expert": {**MIXTURE, "shared_width": 12},
     "two matrices": {**MIXTURE, "gated": False, "activation": "relu"},
     "biases": {**MIXTURE, "mlp_bias": True},
     "a gated one": {**MIXTURE, "shared_width": 12, "shared_gate": True},
     "one of three": {"layers": 1, "experts": 3, "experts_per_token": 1, "expert_width": 8},
-}
+}  # fmt: skip
 
 
 @functools.cache
@@ -420,10 +419,9 @@ def test_times_follow_from_the_counts(chips, passed):
     for name, said in adapter.layers(served, *PASSES[passed]).items():
         moved = said.weight + said.activation + said.cache
         channels = {
-            "compute": said.flops / adapter.PEAK,
-            "memory": moved / adapter.BANDWIDTH,
+            "compute": said.flops / adapter.PEAK, "memory": moved / adapter.BANDWIDTH,
             "link": said.sent / adapter.EGRESS,
-        }
+        }  # fmt: skip
         bound = max(channels, key=channels.get)
         assert each[name] == pytest.approx((channels[bound], sum(channels.values()), bound))
         total, worst = total + channels[bound], worst + sum(channels.values())
@@ -479,13 +477,11 @@ def test_stages_hand_on_the_stream_and_share_layers(chips, stages):
 
 
 HUNGRY = {
-    **EVERY,
-    "a narrow MLP": {"mlp": 4},
-    "its normed heads": {"mlp": 4, "qk_norm": True},
+    **EVERY, "a narrow MLP": {"mlp": 4}, "its normed heads": {"mlp": 4, "qk_norm": True},
     "its many heads": {"mlp": 4, "head_dim": 20},
     "many scores": {"mlp": 4, "heads": 12, "kv_heads": 12, "head_dim": 2},
     "an add is widest": {"mlp": 4, "rotary": False, "positions": 14},
-}
+}  # fmt: skip
 
 
 @cases("how", ["fused", "unfused"])
