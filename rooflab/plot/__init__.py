@@ -7,6 +7,7 @@ from rooflab.plot.bottlenecks import bottleneck_map
 from rooflab.plot.collectives import collective, topologies
 from rooflab.plot.common import COLOURS, LINES, Picture, show
 from rooflab.plot.convolutions import conv_shapes
+from rooflab.plot.drawings import boards, memory_growth, model_stack, timeline, weight_way
 from rooflab.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
 from rooflab.plot.measured_times import measured_times
 from rooflab.plot.models import layers
@@ -20,8 +21,9 @@ from rooflab.plot.traffic import traffic
 from rooflab.plot.years import over_years
 
 __all__ = [
-    "COLOURS", "LINES", "Picture", "bottleneck_map", "collective", "conv_shapes", "engineering",
-    "layers", "matmul_batches", "matmul_cuts", "matmul_pair", "matmul_shapes", "matmul_times",
-    "measured_times", "over_tokens", "over_years", "overlap_blocks", "ridge", "roofline", "show",
-    "split_times", "table", "time_breakdown", "times", "topologies", "traffic",
+    "COLOURS", "LINES", "Picture", "boards", "bottleneck_map", "collective", "conv_shapes",
+    "engineering", "layers", "matmul_batches", "matmul_cuts", "matmul_pair", "matmul_shapes",
+    "matmul_times", "measured_times", "memory_growth", "model_stack", "over_tokens", "over_years",
+    "overlap_blocks", "ridge", "roofline", "show", "split_times", "table", "time_breakdown",
+    "timeline", "times", "topologies", "traffic", "weight_way",
 ]  # fmt: skip

@@ -14,9 +14,8 @@ from unittest.mock import MagicMock
 
 import nbformat
 import pytest
+from chromium import NoBrowserError, find_chromium
 from traitlets.config import Config
-
-from tools.slides.chromium import NoBrowserError, find_chromium
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "tests/browser"), str(ROOT / "tests/deploy")]

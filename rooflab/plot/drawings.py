@@ -1,0 +1,244 @@
+"""Drawings of what the models speak of: chips and links, a weight's way, a model, time lines."""
+
+import numpy as np
+from matplotlib.patches import FancyBboxPatch, Rectangle
+
+from roofkit._inputs import check_number
+from roofkit._units import format_quantity
+from roofkit.hardware import chip as find_chip
+from rooflab import palette
+from rooflab.plot import common
+from rooflab.plot.wording import join_parts, say
+
+# The colour of each kind of work on a time line, and its hatch, which differs without colour.
+KINDS = {
+    "math": ("roof", ""), "memory": ("comms", "//"), "link": ("link", "\\\\"),
+    "wait": ("barred", ""),
+}  # fmt: skip
+
+
+def boards(chip, count=4, between=None):
+    """Draw two boards of chips with memory and links, whose widths are to scale.
+
+    Parameters
+    ----------
+    chip : Chip or name
+        Its bandwidth and the egress of its links in the table give the widths.
+    count : chips on a board
+    between : bytes/s of the network from each chip to another board, optional
+
+    Returns the Axes. Raises ValueError for a chip without links in the table.
+
+    >>> boards("H100", between=50e9).roofkit_description
+    'Two boards of 4 H100 SXM, to scale: memory 3.35 TB/s, links 450 GB/s, network 50 GB/s.'
+    """
+    chip = find_chip(chip)
+    if chip.interconnect is None:
+        raise ValueError(f"the table does not say how several {chip.name} are joined")
+    speeds = {"memory": chip.bandwidth, "link": chip.interconnect.total}
+    speeds |= {"network": check_number(between, "between")} if between else {}
+    each = {name: 0.5 * float(speed / chip.bandwidth) for name, speed in speeds.items()}
+    ax = _canvas(6.4, 3.1)
+    for board in range(2):
+        left = 0.1 + 3.3 * board
+        _box(ax, left, 0.75, 2.9, 2.2, fc="shade")
+        _box(ax, left + 0.1, 0.9, 2.7, each["link"], fc="link", ec="link")
+        for place in range(count):
+            x, wide = left + 0.2 + place * 2.6 / count, 2.6 / count - 0.12
+            _box(ax, x, 2.45, wide, 0.36, say("drawings.memory"), fc="comms", ink="page")
+            _box(ax, x, 1.5, wide, 0.55, say("drawings.chip"), fc="roof", ink="page")
+            for name, low, tall, colour in (
+                ("memory", 2.05, 0.4, "comms"), ("link", 0.9, 0.6, "link"),
+            ):  # fmt: skip
+                broad = each[name] * min(wide / 0.53, 1)
+                _box(ax, x + (wide - broad) / 2, low, broad, tall, fc=colour, ec=colour)
+    if between:
+        _box(ax, 3.0, 1.4, 0.4, each["network"], fc="text", ec="text")
+    told = [f"{say(f'drawings.{name}')} {format_quantity(float(speed), 'B/s')}"
+            for name, speed in speeds.items()]  # fmt: skip
+    colours = ("comms", "on-link", "text")
+    for i, (words, colour) in enumerate(zip(told, colours, strict=False)):
+        ax.text(0.15 + 2.2 * i, 0.35, words, color=palette.colour(colour), size=11, weight="bold")
+    ax.roofkit_description = say("drawings.boards", count=count, chip=chip.name,
+                                 speeds=join_parts(told, "items"))  # fmt: skip
+    return ax
+
+
+def weight_way(uses, unit="token"):
+    """Draw a weight's way from memory to the arithmetic, once for each number of uses there.
+
+    ``uses`` maps a label to how many rows use the weight after one fetch; up to 256 are drawn.
+    Returns the Axes of the panels as a tuple.
+
+    >>> one, many = weight_way({"writing": 1, "reading": 2048})
+    >>> many.texts[-1].get_text()
+    'used 2,048 times'
+    """
+    common.check_mapping("uses", uses, 3, "numbers")
+    figure = common.new_figure(6.4, 1.55 * len(uses))
+    panes = figure.subplots(len(uses), 1, squeeze=False)[:, 0]
+    told = []
+    for ax, (label, times) in zip(panes, uses.items(), strict=True):
+        ax.set(xlim=(0, 6.4), ylim=(0, 1.5), aspect="equal")
+        ax.axis("off")
+        ax.text(0.05, 1.32, label, size=11, weight="bold", va="center")
+        for row in range(3):
+            _box(ax, 0.1, 0.1 + 0.34 * row, 1.0, 0.28, fc="comms")
+        ax.plot([0.6], [0.58], "s", ms=9, color=palette.colour("text"))
+        ax.annotate("", (2.55, 0.58), (1.15, 0.58), arrowprops=_arrow("comms", 6))
+        ax.text(1.8, 0.8, say("drawings.fetch"), ha="center", size=10)
+        shown = np.arange(min(check_number(times, f"uses[{label!r}]"), 256))
+        ax.plot(2.8 + 0.085 * (shown // 8), 0.95 - 0.105 * (shown % 8), "s", ms=3.2,
+                color=palette.colour("roof"), ls="")  # fmt: skip
+        words = say("drawings.used_once" if times == 1 else "drawings.used", times=f"{times:,}")
+        ax.text(min(2.9 + 0.085 * (len(shown) // 8) + 0.15, 5.0), 1.28, words, size=11,
+                color=palette.colour("anchor"), weight="bold", va="center")  # fmt: skip
+        told.append(say("drawings.way", label=label, words=words))
+    for ax in panes:
+        ax.roofkit_description = say("drawings.weight_way", panels=join_parts(told))
+    return tuple(panes)
+
+
+def model_stack(model):
+    """Draw the seven matrices of a model's layer, their areas to scale, and the stack of layers.
+
+    ``model`` is a dense LLM with a gated MLP. Returns the Axes.
+
+    >>> import roofkit as rk
+    >>> model_stack(rk.llm("Llama-3.1-8B")).texts[-1].get_text()
+    '× 32 layers'
+    """
+    kv = model.kv_heads * model.head_dim
+    shapes = {
+        "q": model.heads * model.head_dim, "k": kv, "v": kv, "o": model.heads * model.head_dim,
+        "gate": model.mlp, "up": model.mlp, "down": model.mlp,
+    }  # fmt: skip
+    ax = _canvas(6.4, 2.9)
+    unit, x = 3.95 / sum(shapes.values()), 0.15
+    for back in (0.24, 0.16, 0.08):
+        _box(ax, x + back, 0.75 + back, 5.05, 1.75, fc="page")
+    _box(ax, x, 0.75, 5.05, 1.75, fc="shade")
+    tall, x = 1.1, x + 0.12
+    for name, columns in shapes.items():
+        colour = "comms" if name in "qkvo" else "roof"
+        _box(ax, x, 1.75 - tall / 2, unit * columns, tall, fc=colour, ec="page")
+        ax.text(x + unit * columns / 2, 0.92, name, ha="center", size=9)
+        x += unit * columns + 0.14
+    ax.text(0.15, 0.4, say("drawings.matrices", hidden=f"{model.hidden:,}", mlp=f"{model.mlp:,}"),
+            size=10)  # fmt: skip
+    ax.text(5.55, 1.6, say("drawings.layers", count=model.layers), size=13, weight="bold")
+    ax.roofkit_description = say("drawings.stack", model=model.name, count=model.layers,
+                                 names=join_parts(shapes, "items"))  # fmt: skip
+    return ax
+
+
+def memory_growth(served, users, tokens):
+    """Draw the bytes that a step fetches against the tokens in each cache: weights, then caches.
+
+    Parameters
+    ----------
+    served : LLM on a chip, as from ``llm.on``
+    users : list of numbers of users who write at once, in increasing order
+    tokens : the largest number of tokens in a cache
+
+    Returns the Axes.
+
+    >>> import roofkit as rk
+    >>> ax = memory_growth(rk.llm("Llama-3.1-8B").on("H100"), [1, 16], 4096)
+    >>> ax.roofkit_description
+    'Bytes of a step against tokens in each cache, up to 4,096: weights 16.1 GB; caches 537 MB for
+    1 user, 8.59 GB for 16 users.'
+    """
+    ax = common.new_axes(3.4)
+    held = [served.memory(count, 1, int(tokens)) for count in users]
+    weights, xs = held[0].weights / 1e9, np.array([0, tokens])
+    ax.fill_between(xs, 0, weights, color=palette.colour("roof"), alpha=0.85, lw=0)
+    inside = {"ha": "left", "va": "center", "size": 11}
+    ax.text(0.03 * tokens, weights / 2, say("drawings.weights"), color="white", **inside)
+    told, below = [], np.full(2, weights)
+    for index, (count, memory) in enumerate(zip(users, held, strict=True)):
+        top = weights + memory.kv / 1e9 * xs / tokens
+        shade = 0.9 - 0.6 * index / len(users)
+        ax.fill_between(xs, below, top, color=palette.colour("comms"), alpha=shade, lw=0)
+        who = say("drawings.user" if count == 1 else "drawings.users", count=count)
+        ax.annotate(who, (tokens, top[1]), (5, 0), textcoords="offset points", va="center", size=10)
+        told.append(say("drawings.cache", size=format_quantity(float(memory.kv), "B"), users=who))
+        below = top
+    ax.set(xlim=(0, tokens), ylim=(0, 1.08 * below[1]))
+    ax.set_xlabel(say("drawings.cache_tokens"))
+    ax.set_ylabel(say("drawings.step_bytes"))
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
+    common.draw_grid(ax)
+    ax.set_axisbelow(True)
+    ax.roofkit_description = say(
+        "drawings.growth", tokens=f"{tokens:,}", caches=join_parts(told, "items"),
+        weights=format_quantity(float(held[0].weights), "B"),
+    )  # fmt: skip
+    return ax
+
+
+def timeline(rows, unit="ms"):
+    """Draw work on one axis of time, a row each.
+
+    Parameters
+    ----------
+    rows : mapping of label to a list of (start, seconds, kind) or (start, seconds, kind, words)
+        Kinds are "math", "memory", "link" and "wait"; ``words`` stand in a piece if they fit.
+    unit : "s", "ms" or "µs"
+
+    Returns the Axes. Raises ValueError for another kind or unit.
+
+    >>> ax = timeline({"reads": [(0, 0.03, "math", "prompt")], "writes": [(0.03, 0.005, "memory")]})
+    >>> ax.roofkit_description
+    'Time line. reads: math 0 to 30 ms; writes: memory 30 to 35 ms.'
+    """
+    common.check_mapping("rows", rows, 12, "pieces of time")
+    scale = {"s": 1.0, "ms": 1e3, "µs": 1e6}[unit]
+    ax = common.new_axes(0.75 + 0.5 * len(rows))
+    end = scale * max(start + taken for pieces in rows.values() for start, taken, *_ in pieces)
+    told = []
+    for row, (label, pieces) in enumerate(rows.items()):
+        for start, taken, kind, *words in pieces:
+            if kind not in KINDS:
+                raise ValueError(f"kind {kind!r} is not one of {', '.join(KINDS)}")
+            colour, hatch = KINDS[kind]
+            bar = {"fc": palette.colour(colour), "hatch": hatch, "ec": "white", "lw": 0.5}
+            ax.barh(row, scale * taken, 0.7, scale * start, **bar)
+            if words:
+                at = scale * (start + taken / 2)
+                plate = common.TEXT_PLATE | {"alpha": 0.9} if hatch else None
+                ink = "black" if hatch or kind == "wait" else "white"
+                ax.text(at, row, words[0], ha="center", va="center", color=ink, size=9, bbox=plate)
+        ends = [(scale * p[0], scale * (p[0] + p[1]), p[2]) for p in (pieces[0], pieces[-1])]
+        first, last = ends
+        told.append(f"{label}: {first[2]} {first[0]:.4g} to {last[1]:.4g} {unit}")
+    ax.set_yticks(range(len(rows)), list(rows))
+    ax.set(xlim=(0, 1.02 * end), ylim=(len(rows) - 0.5, -0.5))
+    ax.set_xlabel(say("axes.time_in", unit=unit))
+    common.draw_grid(ax)
+    ax.set_axisbelow(True)
+    ax.tick_params(axis="y", length=0)
+    ax.roofkit_description = say("drawings.timeline", rows=join_parts(told))
+    return ax
+
+
+def _canvas(width, height):
+    """Return Axes of a figure in inches, without scales."""
+    ax = common.new_axes(height)
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.axis("off")
+    return ax
+
+
+def _box(ax, x, y, width, height, words="", *, fc, ec="reference", ink="text"):
+    shape = FancyBboxPatch if min(width, height) > 0.2 else Rectangle
+    style = {"boxstyle": "round,pad=0,rounding_size=0.05"} if shape is FancyBboxPatch else {}
+    colours = {"fc": palette.colour(fc), "ec": palette.colour(ec)}
+    ax.add_patch(shape((x, y), width, height, lw=0.8, zorder=2, **colours, **style))
+    if words:
+        ax.text(x + width / 2, y + height / 2, words, ha="center", va="center", size=9, zorder=3,
+                color=palette.colour(ink))  # fmt: skip
+
+
+def _arrow(colour, width):
+    return {"arrowstyle": "-|>", "color": palette.colour(colour), "lw": width, "shrinkA": 0}
