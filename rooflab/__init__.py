@@ -4,5 +4,5 @@
 - ``rooflab.scratchpad`` counts the bytes that your own loops move between two memories
 - ``rooflab.machine`` measures this machine, and predicts times on GPUs from published timings
 - ``rooflab.published`` has tables of published timings
-- ``rooflab.account`` accounts for the time of one answer, as lectures 3 to 7 do
+- ``roofkit.account`` accounts for the time of one answer, as lectures 3 to 7 do
 """

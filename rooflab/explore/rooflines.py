@@ -76,10 +76,9 @@ class RooflineExplorer(Explorer):
             },
         }
         super().__init__(
-            data=data,
-            state={"peak_flops": peak, "bandwidth": bandwidth, "intensity": intensity},
+            data=data, state={"peak_flops": peak, "bandwidth": bandwidth, "intensity": intensity},
             text={**text, "published": text["published"].format(name=name), "kernel": kernel},
-        )
+        )  # fmt: skip
 
     peak_flops, bandwidth, intensity = map(follow, ("peak_flops", "bandwidth", "intensity"))
 

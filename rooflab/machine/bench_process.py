@@ -154,11 +154,10 @@ def list_versions(backend):
     """Return the versions of Python, NumPy, its BLAS and the timed library."""
     blas = np.show_config(mode="dicts").get("Build Dependencies", {}).get("blas", {})
     return {
-        "python": platform.python_version(),
-        "numpy": np.__version__,
+        "python": platform.python_version(), "numpy": np.__version__,
         "blas": f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip(),
         **backend.versions(),
-    }
+    }  # fmt: skip
 
 
 def count_cores():

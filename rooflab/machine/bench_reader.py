@@ -21,10 +21,9 @@ def read_events(request):
     root = str(Path(__file__).parents[2])
     paths = [path for path in (os.environ.get("PYTHONPATH"), root) if path]
     settings = {
-        **os.environ,
-        **dict.fromkeys(THREAD_VARIABLES, str(request["threads"])),
+        **os.environ, **dict.fromkeys(THREAD_VARIABLES, str(request["threads"])),
         "PYTHONPATH": os.pathsep.join(paths),
-    }
+    }  # fmt: skip
     # With -P, Python doesn't import modules from the current folder.
     command = [sys.executable, "-P", "-m", "rooflab.machine.bench_process", json.dumps(request)]
     last = "its start"

@@ -57,10 +57,9 @@ class Calibration:
     def effective(self):
         """The roofline with these efficiencies, without the overhead."""
         return Roofline(
-            self.roof.peak_flops * self.eff_flops,
-            self.roof.bandwidth * self.eff_bw,
+            self.roof.peak_flops * self.eff_flops, self.roof.bandwidth * self.eff_bw,
             self.roof.channel,
-        )
+        )  # fmt: skip
 
     def seconds(self, cost):
         """Return the predicted seconds of one call with this Cost, which may be of arrays."""

@@ -211,12 +211,11 @@ class Measurements:
         large = [size for size in sizes if size >= sizes[-1] / 4]
         overheads = [timing.best for timing in self.select(part="overhead")]
         return Ceilings(
-            peaks=MappingProxyType(peaks),
-            bandwidth=MappingProxyType(bandwidth),
+            peaks=MappingProxyType(peaks), bandwidth=MappingProxyType(bandwidth),
             ladders=MappingProxyType(ladders),
             memory=statistics.median(bandwidth[size] for size in large) if large else None,
             overhead=min(overheads, default=None),
-        )
+        )  # fmt: skip
 
     def chip(self):
         """Return this machine as a Chip, with peaks from the best matmul in each dtype.

@@ -2,6 +2,7 @@
 
 import matplotlib.pyplot  # noqa: F401  first, so the error names it if it is missing
 
+from roofkit._tables import table
 from roofkit._units import engineering
 from rooflab.plot.bottlenecks import bottleneck_map
 from rooflab.plot.collectives import collective, topologies
@@ -14,7 +15,6 @@ from rooflab.plot.models import layers
 from rooflab.plot.ridge import ridge
 from rooflab.plot.rooflines import roofline, times
 from rooflab.plot.sharding import matmul_cuts, matmul_pair, overlap_blocks, split_times
-from rooflab.plot.tables import table
 from rooflab.plot.time_breakdown import time_breakdown
 from rooflab.plot.tokens import over_tokens
 from rooflab.plot.traffic import traffic

@@ -20,14 +20,9 @@ KINDS = {
 def boards(chip, count=4, between=None):
     """Draw two boards of chips with memory and links, whose widths are to scale.
 
-    Parameters
-    ----------
-    chip : Chip or name
-        Its bandwidth and the egress of its links in the table give the widths.
-    count : chips on a board
-    between : bytes/s of the network from each chip to another board, optional
-
-    Returns the Axes. Raises ValueError for a chip without links in the table.
+    ``chip`` is a Chip or a name, ``count`` the chips on a board, and ``between`` the bytes/s of the
+    network between boards, for each chip. Returns the Axes. Raises ValueError for a chip without
+    links in the table.
 
     >>> boards("H100", between=50e9).roofkit_description
     'Two boards of 4 H100 SXM, to scale: memory 3.35 TB/s, links 450 GB/s, network 50 GB/s.'
@@ -64,11 +59,10 @@ def boards(chip, count=4, between=None):
     return ax
 
 
-def weight_way(uses, unit="token"):
-    """Draw a weight's way from memory to the arithmetic, once for each number of uses there.
+def weight_way(uses):
+    """Draw a weight's way from memory to the arithmetic, for each label's number of uses there.
 
-    ``uses`` maps a label to how many rows use the weight after one fetch; up to 256 are drawn.
-    Returns the Axes of the panels as a tuple.
+    Up to 256 uses are drawn. Returns the Axes of the panels as a tuple.
 
     >>> one, many = weight_way({"writing": 1, "reading": 2048})
     >>> many.texts[-1].get_text()
@@ -135,13 +129,8 @@ def model_stack(model):
 def memory_growth(served, users, tokens):
     """Draw the bytes that a step fetches against the tokens in each cache: weights, then caches.
 
-    Parameters
-    ----------
-    served : LLM on a chip, as from ``llm.on``
-    users : list of numbers of users who write at once, in increasing order
-    tokens : the largest number of tokens in a cache
-
-    Returns the Axes.
+    ``served`` is an LLM on a chip, ``users`` lists in increasing order how many write at once, and
+    ``tokens`` is the largest number in a cache. Returns the Axes.
 
     >>> import roofkit as rk
     >>> ax = memory_growth(rk.llm("Llama-3.1-8B").on("H100"), [1, 16], 4096)
@@ -153,8 +142,7 @@ def memory_growth(served, users, tokens):
     held = [served.memory(count, 1, int(tokens)) for count in users]
     weights, xs = held[0].weights / 1e9, np.array([0, tokens])
     ax.fill_between(xs, 0, weights, color=palette.colour("roof"), alpha=0.85, lw=0)
-    inside = {"ha": "left", "va": "center", "size": 11}
-    ax.text(0.03 * tokens, weights / 2, say("drawings.weights"), color="white", **inside)
+    ax.text(0.03 * tokens, weights / 2, say("drawings.weights"), color="white", va="center")
     told, below = [], np.full(2, weights)
     for index, (count, memory) in enumerate(zip(users, held, strict=True)):
         top = weights + memory.kv / 1e9 * xs / tokens
@@ -180,13 +168,9 @@ def memory_growth(served, users, tokens):
 def timeline(rows, unit="ms"):
     """Draw work on one axis of time, a row each.
 
-    Parameters
-    ----------
-    rows : mapping of label to a list of (start, seconds, kind) or (start, seconds, kind, words)
-        Kinds are "math", "memory", "link" and "wait"; ``words`` stand in a piece if they fit.
-    unit : "s", "ms" or "µs"
-
-    Returns the Axes. Raises ValueError for another kind or unit.
+    ``rows`` maps a label to (start, seconds, kind) or (start, seconds, kind, words) tuples. Kinds
+    are "math", "memory", "link" and "wait"; ``unit`` is "s", "ms" or "µs". Returns the Axes. Raises
+    ValueError for another kind.
 
     >>> ax = timeline({"reads": [(0, 0.03, "math", "prompt")], "writes": [(0.03, 0.005, "memory")]})
     >>> ax.roofkit_description
@@ -209,9 +193,8 @@ def timeline(rows, unit="ms"):
                 plate = common.TEXT_PLATE | {"alpha": 0.9} if hatch else None
                 ink = "black" if hatch or kind == "wait" else "white"
                 ax.text(at, row, words[0], ha="center", va="center", color=ink, size=9, bbox=plate)
-        ends = [(scale * p[0], scale * (p[0] + p[1]), p[2]) for p in (pieces[0], pieces[-1])]
-        first, last = ends
-        told.append(f"{label}: {first[2]} {first[0]:.4g} to {last[1]:.4g} {unit}")
+        (start, _, kind, *_), (last, taken, *_) = pieces[0], pieces[-1]
+        told.append(f"{label}: {kind} {scale * start:.4g} to {scale * (last + taken):.4g} {unit}")
     ax.set_yticks(range(len(rows)), list(rows))
     ax.set(xlim=(0, 1.02 * end), ylim=(len(rows) - 0.5, -0.5))
     ax.set_xlabel(say("axes.time_in", unit=unit))

@@ -16,10 +16,9 @@ MARKS = {"compute": "o", "memory": "^", "link": "s", "network": "D"}
 # How cutting along a dimension splits X, Y and Z: into "rows" or "columns", or every chip has the
 # "whole" matrix, or partial "sums" of it.
 CUTS = {
-    "B": ("rows", "whole", "rows"),
-    "F": ("whole", "columns", "columns"),
+    "B": ("rows", "whole", "rows"), "F": ("whole", "columns", "columns"),
     "D": ("columns", "rows", "sums"),
-}
+}  # fmt: skip
 # The hatches of chips, so that pieces differ without colour. A matrix of partial sums has the
 # hatches of all chips on white, where chip 1 also has a hatch.
 HATCHES = ("", "///", "...", "xxx")

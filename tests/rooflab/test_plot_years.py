@@ -13,36 +13,34 @@ FAMILIES = {
 }
 
 
-def test_each_panel_draws_its_figure_of_every_chip():
-    peak, bandwidth, ridge = plot.over_years(FAMILIES)
+def test_a_line_joins_the_chips_of_a_family():
+    ax = plot.over_years(FAMILIES)
     roofs = [rk.chip(name).roofline("bf16") for name in ("TPU v3", "TPU v4", "TPU v5e", "TPU v6e")]
-    for ax, read in (
-        (peak, lambda roof: roof.peak_flops),
-        (bandwidth, lambda roof: roof.bandwidth),
-        (ridge, lambda roof: roof.ridge),
-    ):
-        years, values = ax.lines[1].get_data()
-        assert years.tolist() == [2018, 2020, 2023, 2024]
-        assert values == pytest.approx([read(roof) for roof in roofs])
+    bandwidths, peaks = ax.lines[1].get_data()
+    assert list(bandwidths) == [roof.bandwidth for roof in roofs]
+    assert list(peaks) == [roof.peak_flops for roof in roofs]
+    # A diagonal is where the ridge is the number on it.
+    xs, ys = ax.lines[-1].get_data()
+    assert ys / xs == pytest.approx(600)
 
 
 def test_a_dtype_chooses_the_peak():
-    peak, _, ridge = plot.over_years({"A": {"H100": 2022}}, dtype="fp8")
-    assert peak.lines[0].get_ydata() == [rk.chip("H100").peak_flops("fp8")]
-    assert ridge.texts[0].get_text() == "H100 SXM: 591"
+    ax = plot.over_years({"A": {"H100": 2022}}, dtype="fp8")
+    assert ax.lines[0].get_ydata() == [rk.chip("H100").peak_flops("fp8")]
+    assert ax.texts[-1].get_text() == "H100 SXM 2022: 591"
 
 
 def test_names_lie_on_no_other_name():
-    ridge = plot.over_years(FAMILIES)[2]
-    ridge.figure.draw_without_rendering()
-    assert len([text for text in ridge.texts if text.get_text()]) == 8
-    assert not texts_overlap(ridge.texts)
+    ax = plot.over_years(FAMILIES)
+    ax.figure.draw_without_rendering()
+    names = [text for text in ax.texts if text.get_text() and not text.get_text().startswith("r")]
+    assert len(names) == 8
+    assert not texts_overlap(names)
 
 
-def test_every_panel_tells_years_and_figures():
-    for ax in plot.over_years({"A": {"TPU v5e": 2023}}):
-        said = "TPU v5e, 2023: 197 TFLOP/s, 819 GB/s, ridge 241."
-        assert ax.roofkit_description.endswith(said)
+def test_years_and_figures_are_told():
+    told = plot.over_years({"A": {"TPU v5e": 2023}}).roofkit_description
+    assert told.endswith("TPU v5e, 2023: 197 TFLOP/s, 819 GB/s, ridge 241.")
 
 
 @cases(

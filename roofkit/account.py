@@ -36,7 +36,6 @@ def answer_account(bits=16.0, chips=1, wait=0.0, prompt=500, tokens=80):
         "layers": tokens * layers * bits / 8 / chip.bandwidth / chips,
         "lm_head": tokens * 2 * head / chip.bandwidth / chips,
         "KV cache": cached / chip.bandwidth / chips,
-        "small kernels": tokens * model.layers * SMALL_KERNELS,
-        "all-reduces": reduces * wait,
-    }
+        "small kernels": tokens * model.layers * SMALL_KERNELS, "all-reduces": reduces * wait,
+    }  # fmt: skip
     return {line: 1e3 * float(time) for line, time in seconds.items()}
