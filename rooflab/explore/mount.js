@@ -1,11 +1,13 @@
-// Mounts the live pictures of a page. Each element has its values and the name of its module, which
-// the page contains once, as text.
+// Mounts the live pictures of a page. Each element has its compressed values and the name of its
+// module, which the page contains once, as text.
 const modules = {};
 const load = (name) => (modules[name] ??= import(URL.createObjectURL(
   new Blob([document.getElementById(name).textContent], { type: "text/javascript" }))));
 
 async function mount(el) {
-  const values = JSON.parse(el.textContent), handlers = {};
+  const packed = Uint8Array.from(atob(el.dataset.values), (letter) => letter.charCodeAt(0));
+  const unpacked = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const values = await new Response(unpacked).json(), handlers = {};
   const { default: widget, readAddress } = await load(el.dataset.module);
   // The address can hold the state, so that a reader can send it.
   const addressed = "address" in el.dataset;

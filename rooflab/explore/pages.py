@@ -1,9 +1,11 @@
 """Put live pictures on web pages, without Jupyter or a widget manager.
 
 A live picture is an anywidget: a module of JavaScript, and the values that it draws. Each picture
-brings its values to the page, write_modules adds the modules once, and mount.js joins them.
+brings its values, compressed; write_modules adds the modules once, and mount.js joins them.
 """
 
+import base64
+import gzip
 import hashlib
 import json
 
@@ -21,18 +23,16 @@ def write_picture(values, modules, attributes=""):
     name = f"live-{hashlib.sha256((script + style).encode()).hexdigest()[:12]}"
     modules[name] = {"script": script, "style": style}
     shown = {k: v for k, v in values.items() if not k.startswith("_") and k not in UNUSED}
-    text = json.dumps(shown, ensure_ascii=False, separators=(",", ":")).replace("</", "<\\/")
+    packed = base64.b64encode(gzip.compress(json.dumps(shown).encode(), mtime=0)).decode()
     return (
-        f'<div class="live-picture" data-module="{name}"{attributes}>'
-        f'<script type="application/json" class="nohighlight">{text}</script></div>'
+        f'<div class="live-picture" data-module="{name}"{attributes} data-values="{packed}"></div>'
     )
 
 
 def mount_pictures(notebook):
     """Replace the live pictures among the outputs of a notebook by their HTML, in place.
 
-    Their modules move to its metadata, as ``live_modules``. Other widgets need a kernel, so their
-    outputs keep only what stands in for them.
+    Their modules move to its metadata, as ``live_modules``. Widgets that need a kernel are removed.
     """
     widgets = notebook.metadata.pop("widgets", {}).get(WIDGET_STATE, {}).get("state", {})
     modules = notebook.metadata.setdefault("live_modules", {})

@@ -8,7 +8,7 @@ from roofkit._units import format_quantity
 from roofkit.hardware import chip as find_chip
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.wording import join_parts, say
+from rooflab.plot.wording import join_parts, say, word_for
 
 # The colour of each kind of work on a time line, and its hatch, which differs without colour.
 KINDS = {
@@ -25,7 +25,7 @@ def boards(chip, count=4, between=None):
     links in the table.
 
     >>> boards("H100", between=50e9).roofkit_description
-    'Two boards of 4 H100 SXM, to scale: memory 3.35 TB/s, links 450 GB/s, network 50 GB/s.'
+    'Two boards of 4 H100 SXM, to scale: memory 3.35 TB/s, link 450 GB/s, network 50 GB/s.'
     """
     chip = find_chip(chip)
     if chip.interconnect is None:
@@ -49,10 +49,9 @@ def boards(chip, count=4, between=None):
                 _box(ax, x + (wide - broad) / 2, low, broad, tall, fc=colour, ec=colour)
     if between:
         _box(ax, 3.0, 1.4, 0.4, each["network"], fc="text", ec="text")
-    told = [f"{say(f'drawings.{name}')} {format_quantity(float(speed), 'B/s')}"
+    told = [f"{word_for('resources', name)} {format_quantity(float(speed), 'B/s')}"
             for name, speed in speeds.items()]  # fmt: skip
-    colours = ("comms", "on-link", "text")
-    for i, (words, colour) in enumerate(zip(told, colours, strict=False)):
+    for i, (words, colour) in enumerate(zip(told, ("comms", "on-link", "text"), strict=False)):
         ax.text(0.15 + 2.2 * i, 0.35, words, color=palette.colour(colour), size=11, weight="bold")
     ax.roofkit_description = say("drawings.boards", count=count, chip=chip.name,
                                  speeds=join_parts(told, "items"))  # fmt: skip
@@ -79,14 +78,16 @@ def weight_way(uses):
         for row in range(3):
             _box(ax, 0.1, 0.1 + 0.34 * row, 1.0, 0.28, fc="comms")
         ax.plot([0.6], [0.58], "s", ms=9, color=palette.colour("text"))
-        ax.annotate("", (2.55, 0.58), (1.15, 0.58), arrowprops=_arrow("comms", 6))
+        arrow = {"arrowstyle": "-|>", "color": palette.colour("comms"), "lw": 6}
+        ax.annotate("", (2.55, 0.58), (1.15, 0.58), arrowprops=arrow)
         ax.text(1.8, 0.8, say("drawings.fetch"), ha="center", size=10)
         shown = np.arange(min(check_number(times, f"uses[{label!r}]"), 256))
         ax.plot(2.8 + 0.085 * (shown // 8), 0.95 - 0.105 * (shown % 8), "s", ms=3.2,
                 color=palette.colour("roof"), ls="")  # fmt: skip
         words = say("drawings.used_once" if times == 1 else "drawings.used", times=f"{times:,}")
-        ax.text(min(2.9 + 0.085 * (len(shown) // 8) + 0.15, 5.0), 1.28, words, size=11,
-                color=palette.colour("anchor"), weight="bold", va="center")  # fmt: skip
+        ax.text(
+            2.75, 1.28, words, size=11, color=palette.colour("anchor"), weight="bold", va="center"
+        )
         told.append(say("drawings.way", label=label, words=words))
     for ax in panes:
         ax.roofkit_description = say("drawings.weight_way", panels=join_parts(told))
@@ -157,7 +158,6 @@ def memory_growth(served, users, tokens):
     ax.set_ylabel(say("drawings.step_bytes"))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     common.draw_grid(ax)
-    ax.set_axisbelow(True)
     ax.roofkit_description = say(
         "drawings.growth", tokens=f"{tokens:,}", caches=join_parts(told, "items"),
         weights=format_quantity(float(held[0].weights), "B"),
@@ -176,7 +176,7 @@ def timeline(rows, unit="ms"):
     >>> ax.roofkit_description
     'Time line. reads: math 0 to 30 ms; writes: memory 30 to 35 ms.'
     """
-    common.check_mapping("rows", rows, 12, "pieces of time")
+    common.check_mapping("rows", rows, 12, "pieces")
     scale = {"s": 1.0, "ms": 1e3, "µs": 1e6}[unit]
     ax = common.new_axes(0.75 + 0.5 * len(rows))
     end = scale * max(start + taken for pieces in rows.values() for start, taken, *_ in pieces)
@@ -199,7 +199,6 @@ def timeline(rows, unit="ms"):
     ax.set(xlim=(0, 1.02 * end), ylim=(len(rows) - 0.5, -0.5))
     ax.set_xlabel(say("axes.time_in", unit=unit))
     common.draw_grid(ax)
-    ax.set_axisbelow(True)
     ax.tick_params(axis="y", length=0)
     ax.roofkit_description = say("drawings.timeline", rows=join_parts(told))
     return ax
@@ -221,7 +220,3 @@ def _box(ax, x, y, width, height, words="", *, fc, ec="reference", ink="text"):
     if words:
         ax.text(x + width / 2, y + height / 2, words, ha="center", va="center", size=9, zorder=3,
                 color=palette.colour(ink))  # fmt: skip
-
-
-def _arrow(colour, width):
-    return {"arrowstyle": "-|>", "color": palette.colour(colour), "lw": width, "shrinkA": 0}

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+import roofkit as rk
 from tools.slides import build as slides
 from tools.slides import decks
 from tools.slides.talks import read_talk
@@ -128,6 +129,10 @@ def test_a_live_picture_is_given_time(both):
 
 def test_a_talk_is_paced_over_its_minutes(both):
     lecture = new_notebook(cells=LECTURE)
+    named = f"speaker = 'Ada'\naddress = 'https://example.org'\n{TALK}"
+    told = slides.make_talk_deck(read_talk("t.toml", named), both, [lecture])
+    assert told.cells[0].source == "# Why?\n\nAda"
+    assert 'href="https://example.org"><img alt="" src="data:image/svg' in told.cells[-1].source
     deck = slides.make_talk_deck(read_talk("t.toml", TALK), both, [lecture])
     opening = [cell for cell in deck.cells if decks.get_slide_type(cell) == "slide"]
     assert [cell.id for cell in opening] == ["title", "t-open", "t-math"]
@@ -137,6 +142,18 @@ def test_a_talk_is_paced_over_its_minutes(both):
     assert seconds[:2] == [decks.LOOKING_SECONDS, round(both[0].seconds)]
     assert deck.cells[0].source == "# Why?"
     assert deck.metadata.title == "Why?"
+
+
+def test_the_figures_on_a_talks_own_slides_are_roofkits():
+    text = (ROOT / "course/talk-300-times.toml").read_text(encoding="utf-8")
+    served = rk.llm("Llama-3.1-8B").on("H100")
+    for users in (1, 16, 64):
+        step = served.decode(users, 2048).time
+        row = f"| {users} | {1e3 * step:.2f} | {1 / step:.0f} | {users / step:,.0f} |"
+        assert row in text
+    longer = served.decode(16, 2048).time / served.decode(1, 2048).time
+    assert f"16 users wait {longer:.2f} times as long, and get {16 / longer:.0f} times" in text
+    assert f"= {rk.chip('H100').roofline().ridge:.0f}" in text
 
 
 def test_a_talk_keeps_its_own_order(both):

@@ -1,8 +1,7 @@
 """Run each lecture once, and keep its outputs until something they depend on changes.
 
 `python -m tools.notebooks --check`, the decks and the site share one run of each lecture. The first
-that needs it runs the lecture and saves the outputs in build/runs; the others wait and reuse them.
-CI starts without kept runs. Pictures in a kept run are SVGs, which are sharp on every screen.
+that needs it runs the lecture and saves the outputs, with SVGs, in build/runs; others wait.
 """
 
 import contextlib

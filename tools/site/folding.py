@@ -3,7 +3,7 @@
 import html
 import re
 
-import nbformat
+from nbformat.v4 import new_output
 
 from roofcheck import find_question
 from tools.notebooks.myst_cells import find_call
@@ -31,7 +31,8 @@ def fold_cells(notebook, notebook_link):
             tags.append("remove-input")
             # Of consecutive cells with the same call, only the last shows the sentence.
             last = find_notebook_call(after) != call
-            cell.outputs = [_output(write_box(cell, call, notebook_link) if last else "")]
+            page = write_box(cell, call, notebook_link) if last else ""
+            cell.outputs = [new_output("display_data", {"text/html": page})]
             continue
         if re.search(blank, cell.source):
             cell.outputs = []
@@ -52,19 +53,15 @@ def fold_cells(notebook, notebook_link):
                 fold = {"question": question[1] if question else "", "shown": shown}
                 fold |= {"label": sentence(f"folded.{label}"), "code": html.escape(cell.source)}
                 output.clear()
-                output.update(_output(sentence("fold.text", **fold)))
+                page = sentence("fold.text", **fold)
+                output.update(new_output("display_data", {"text/html": page}))
 
 
 def write_box(cell, call, notebook_link):
     """Return the HTML of a field for a guess, or of a link to the notebook that checks."""
-    if call != "predict":
-        return sentence(f"asked.{call}", link=notebook_link)
     question = find_call(cell).question
-    return sentence("asked.predict", question=question, unit=find_question(question).unit)
-
-
-def _output(page):
-    return nbformat.v4.new_output("display_data", {"text/html": page})
+    unit = find_question(question).unit if call == "predict" else ""
+    return sentence(f"asked.{call}", link=notebook_link, question=question, unit=unit)
 
 
 def find_notebook_call(cell):

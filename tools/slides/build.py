@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import nbformat
+import segno
 from nbclient.exceptions import CellExecutionError
 from nbformat.v4 import new_markdown_cell, new_notebook
 
@@ -29,8 +30,7 @@ from tools.web.formulas import DeckExporter
 from tools.web.printing import find_browser, print_page
 
 ROOT = Path(__file__).resolve().parents[2]
-DECK_FOLDER = Path(__file__).with_name("deck")
-REVEAL_FOLDER = Path(__file__).with_name("reveal")
+DECK_FOLDER, REVEAL_FOLDER = map(Path(__file__).with_name, ("deck", "reveal"))
 WEB_FOLDER = ROOT / "tools/web"
 
 
@@ -39,7 +39,7 @@ def main(argv=None, root=ROOT):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("sources", nargs="*", type=Path, help="lectures (.ipynb) and talks (.toml)")
     parser.add_argument("--into", type=Path, default=ROOT / "build/slides", help="a folder")
-    parser.add_argument("--no-pdf", action="store_true", help="write only HTML")
+    parser.add_argument("--no-pdf", action="store_true")
     args = parser.parse_args(argv)
     lectures = sorted(root.glob("course/en/*.ipynb"))
     sources = args.sources or [*lectures, *sorted(root.glob("course/talk*.toml"))]
@@ -103,15 +103,14 @@ def run_notebook(path):
 
 def make_lecture_deck(lecture):
     """Return the notebook of a lecture's deck."""
-    lecture.cells = [
-        cell for slide in split_slides(lecture) for cell in slide.stage_cells(slide.seconds)
-    ]
+    slides = split_slides(lecture)
+    lecture.cells = [cell for slide in slides for cell in slide.stage_cells(slide.seconds)]
     return lecture
 
 
 def make_talk_deck(talk, slides, lectures):
     """Return the notebook of a talk's deck: a title slide, then the talk's slides."""
-    title = new_markdown_cell(f"# {talk.title}", id="title")
+    title = new_markdown_cell(f"# {talk.title}\n\n{talk.by}".strip(), id="title")
     title.metadata = {"slideshow": {"slide_type": "slide"}, "timing": LOOKING_SECONDS}
     chosen = talk.choose_slides(slides)
     # Spare time goes to questions after the last slide, not to slower slides.
@@ -121,6 +120,10 @@ def make_talk_deck(talk, slides, lectures):
         first, *rest = slide.stage_cells(slide.seconds + spare * (slide is chosen[-1]))
         first.metadata.slideshow = {"slide_type": "slide"}
         deck.cells += [first, *rest]
+    if talk.address:
+        code = segno.make(talk.address).svg_data_uri(border=1)
+        link = sentence("deck.address", address=talk.address, code=code)
+        deck.cells.append(new_markdown_cell(link, id="address"))
     # Only the modules of pictures that the talk shows.
     outputs = str([cell.get("outputs") for cell in deck.cells])
     modules = [lecture.metadata.get("live_modules", {}).items() for lecture in lectures]
@@ -155,12 +158,9 @@ def write_deck(deck, target):
 
 def embed_fonts(path):
     """Return the style rules of a file, with the fonts that they name."""
-
-    def embed(match):
-        data = base64.b64encode(path.with_name(match[1]).read_bytes()).decode()
-        return f'url("data:font/woff2;base64,{data}")'
-
-    return re.sub(r"url\((.+?)\)", embed, path.read_text(encoding="utf-8"))
+    read = lambda name: base64.b64encode(path.with_name(name).read_bytes()).decode()  # noqa: E731
+    style = path.read_text(encoding="utf-8")
+    return re.sub(r"url\((.+?)\)", lambda m: f"url(data:font/woff2;base64,{read(m[1])})", style)
 
 
 def print_deck(browser, deck):

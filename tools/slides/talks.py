@@ -10,9 +10,11 @@ from pathlib import Path
 
 from nbformat.v4 import new_markdown_cell
 
+from tools.sentences import sentence
 from tools.slides.decks import LOOKING_SECONDS, WORDS_A_MINUTE, DeckError, Slide
 
 SLIDE_KEYS = {"id", "text", "before", "instead"}
+BY = ("speaker", "event", "date")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Talk:
     title: str
     minutes: float
     slides: list[TalkSlide]
+    by: str = ""  # speaker, event and date
+    address: str = ""
 
     def choose_slides(self, lecture_slides: list[Slide]) -> list[Slide]:
         """Return the talk's slides. Raises DeckError if one is missing or they take too long."""
@@ -74,11 +78,9 @@ class Talk:
         chosen = self.choose_slides(lecture_slides)
         spoken = sum(slide.words for slide in chosen) / WORDS_A_MINUTE
         needed = (LOOKING_SECONDS + sum(slide.seconds for slide in chosen)) / 60
-        return (
-            f"{self.name}: {len(chosen)} slides in {self.minutes:g} minutes: {spoken:.0f} to "
-            f"speak, {needed - spoken:.0f} for the audience to look and think, and "
-            f"{self.minutes - needed:.0f} left for questions"
-        )
+        times = {"spoken": spoken, "thinking": needed - spoken, "left": self.minutes - needed}
+        count = len(chosen)
+        return sentence("deck.minutes", name=self.name, slides=count, minutes=self.minutes, **times)
 
 
 def read_talk_file(path: Path) -> Talk:
@@ -96,8 +98,9 @@ def read_talk(name: str, text: str) -> Talk:
     except tomllib.TOMLDecodeError as error:
         raise DeckError(f"{name}: this is not TOML: {error}") from None
     title, minutes, tables = (data.get(key) for key in ("title", "minutes", "slide"))
-    if unknown := sorted(set(data) - {"title", "minutes", "slide"}):
-        raise DeckError(f"{name}: a talk has title, minutes and [[slide]], not {unknown[0]!r}")
+    if unknown := sorted(set(data) - {"title", "minutes", "slide", "address", *BY}):
+        keys = f"title, minutes, {', '.join(BY)}, address and [[slide]]"
+        raise DeckError(f"{name}: a talk has {keys}, not {unknown[0]!r}")
     if not isinstance(title, str) or not title:
         raise DeckError(f"{name}: a talk needs a title, as in 'title = \"Why is my model slow?\"'")
     if type(minutes) not in (int, float) or not minutes > 0:
@@ -112,7 +115,8 @@ def read_talk(name: str, text: str) -> Talk:
         if same := [earlier.line for earlier in slides if earlier.id == slide.id]:
             raise DeckError(f"{name}:{line}: line {same[0]} already has the slide {slide.id!r}")
         slides.append(slide)
-    return Talk(name, title, float(minutes), slides)
+    by, address = " · ".join(str(data[key]) for key in BY if key in data), data.get("address", "")
+    return Talk(name, title, float(minutes), slides, by, address)
 
 
 def _read_slide(where: str, line: int, table: dict, number: int) -> TalkSlide:
