@@ -21,8 +21,10 @@ from roofkit._units import engineering
 from rooflab import palette
 from rooflab.plot.wording import say
 
-# Line colours also differ in greyscale, and line styles differ without colour.
+# These also differ in greyscale, and line styles without colour; words in pale ones are darker.
 COLOURS = palette.series()
+INKS = {line: palette.colour(f"on-{name}")
+        for line, name in zip(COLOURS[1:4], ("comms", "link", "purple"), strict=True)}  # fmt: skip
 LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 # Styles of a legend inside or above the axes, and of the box behind text on a line.
 LEGEND_INSIDE = {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none"}
@@ -198,7 +200,7 @@ def place_labels(ax, labels, avoid=(), lines=(), nearest=False):
     for centre, (text, xy, radius, colour) in zip(centres, labels, strict=True):
         label = ax.annotate(
             text, xy, xytext=(0, 0), textcoords="offset points", ha="center", va="center",
-            fontsize=9, linespacing=1.15, color=colour, zorder=6,
+            fontsize=9, linespacing=1.15, color=INKS.get(colour, colour), zorder=6,
         )  # fmt: skip
         size = label.get_window_extent()
         half = np.array([size.width + 5 * point, size.height + 2 * point]) / 2

@@ -30,8 +30,8 @@ def boards(chip, count=4, between=None):
     chip = find_chip(chip)
     if chip.interconnect is None:
         raise ValueError(f"the table does not say how several {chip.name} are joined")
-    speeds = {"memory": chip.bandwidth, "link": chip.interconnect.total}
-    speeds |= {"network": check_number(between, "between")} if between else {}
+    speeds = {"memory": chip.bandwidth, "link": chip.interconnect.total, "network": between}
+    speeds = {name: check_number(speed, name) for name, speed in speeds.items() if speed}
     each = {name: 0.5 * float(speed / chip.bandwidth) for name, speed in speeds.items()}
     ax = _canvas(6.4, 3.1)
     for board in range(2):
@@ -42,9 +42,8 @@ def boards(chip, count=4, between=None):
             x, wide = left + 0.2 + place * 2.6 / count, 2.6 / count - 0.12
             _box(ax, x, 2.45, wide, 0.36, say("drawings.memory"), fc="comms", ink="page")
             _box(ax, x, 1.5, wide, 0.55, say("drawings.chip"), fc="roof", ink="page")
-            for name, low, tall, colour in (
-                ("memory", 2.05, 0.4, "comms"), ("link", 0.9, 0.6, "link"),
-            ):  # fmt: skip
+            roads = zip(each, (2.05, 0.9), (0.4, 0.6), ("comms", "link"), strict=False)
+            for name, low, tall, colour in roads:
                 broad = each[name] * min(wide / 0.53, 1)
                 _box(ax, x + (wide - broad) / 2, low, broad, tall, fc=colour, ec=colour)
     if between:
@@ -113,10 +112,10 @@ def model_stack(model):
     for back in (0.24, 0.16, 0.08):
         _box(ax, x + back, 0.75 + back, 5.05, 1.75, fc="page")
     _box(ax, x, 0.75, 5.05, 1.75, fc="shade")
-    tall, x = 1.1, x + 0.12
+    x += 0.12
     for name, columns in shapes.items():
         colour = "comms" if name in "qkvo" else "roof"
-        _box(ax, x, 1.75 - tall / 2, unit * columns, tall, fc=colour, ec="page")
+        _box(ax, x, 1.2, unit * columns, 1.1, fc=colour, ec="page")
         ax.text(x + unit * columns / 2, 0.92, name, ha="center", size=9)
         x += unit * columns + 0.14
     ax.text(0.15, 0.4, say("drawings.matrices", hidden=f"{model.hidden:,}", mlp=f"{model.mlp:,}"),
@@ -168,9 +167,8 @@ def memory_growth(served, users, tokens):
 def timeline(rows, unit="ms"):
     """Draw work on one axis of time, a row each.
 
-    ``rows`` maps a label to (start, seconds, kind) or (start, seconds, kind, words) tuples. Kinds
-    are "math", "memory", "link" and "wait"; ``unit`` is "s", "ms" or "µs". Returns the Axes. Raises
-    ValueError for another kind.
+    ``rows`` maps a label to (start, seconds, kind) or (start, seconds, kind, words) tuples, with a
+    kind in KINDS; ``unit`` is "s", "ms" or "µs". Returns the Axes. Another kind is a ValueError.
 
     >>> ax = timeline({"reads": [(0, 0.03, "math", "prompt")], "writes": [(0.03, 0.005, "memory")]})
     >>> ax.roofkit_description
@@ -185,12 +183,11 @@ def timeline(rows, unit="ms"):
         for start, taken, kind, *words in pieces:
             if kind not in KINDS:
                 raise ValueError(f"kind {kind!r} is not one of {', '.join(KINDS)}")
-            colour, hatch = KINDS[kind]
-            bar = {"fc": palette.colour(colour), "hatch": hatch, "ec": "white", "lw": 0.5}
-            ax.barh(row, scale * taken, 0.7, scale * start, **bar)
+            colour, hatch = KINDS[kind] if len(pieces) < 25 else (KINDS[kind][0], "")
+            ax.barh(row, scale * taken, 0.7, scale * start, fc=palette.colour(colour), hatch=hatch,
+                    ec="white", lw=0.5 if hatch else 0)  # fmt: skip
             if words:
-                at = scale * (start + taken / 2)
-                plate = common.TEXT_PLATE | {"alpha": 0.9} if hatch else None
+                at, plate = scale * (start + taken / 2), common.TEXT_PLATE if hatch else None
                 ink = "black" if hatch or kind == "wait" else "white"
                 ax.text(at, row, words[0], ha="center", va="center", color=ink, size=9, bbox=plate)
         (start, _, kind, *_), (last, taken, *_) = pieces[0], pieces[-1]

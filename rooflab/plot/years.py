@@ -32,8 +32,8 @@ def over_years(families, dtype=None):
     ['V100 SXM2 2017: 139', 'H100 SXM 2022: 295']
     """
     common.check_mapping("families", families, len(COLOURS), "chips and years")
-    ax = common.new_axes(4.6)
-    labels, lines, told = [], [], []
+    ax = common.new_axes(4.0)
+    labels, lines, told, notes = [], [], [], []
     looks = zip(families.items(), COLOURS, LINES, MARKERS, strict=False)
     for (label, years_by_chip), colour, style, marker in looks:
         chips = [chip if isinstance(chip, Chip) else find_chip(chip) for chip in years_by_chip]
@@ -55,14 +55,14 @@ def over_years(families, dtype=None):
     for ridge in RIDGES:
         ax.plot(ends, ridge * ends, color=palette.colour("frame"), lw=1, ls=":", zorder=0)
         at = 1.04 * max(ends[0], ax.get_ylim()[0] / ridge)
-        ax.text(at, 1.12 * ridge * at, say("years.ridge", ridge=ridge), size=8,
-                color=palette.colour("note"))  # fmt: skip
+        words = say("years.ridge", ridge=ridge)
+        notes.append(ax.text(at, 1.12 * ridge * at, words, size=9, color=palette.colour("note")))
     for axis, name, unit in ((ax.xaxis, "bandwidth", "B/s"), (ax.yaxis, "peak", "FLOP/s")):
         limits = axis.get_view_interval()
         common.set_ticks(axis, limits, lambda value, unit=unit: f"{engineering(value)}{unit}")
         axis.set_label_text(say(f"years.{name}"))
     ax.legend(loc="lower right", **LEGEND_INSIDE)
     joined = [tuple(line) for line in lines if line.shape[1] > 1]
-    common.place_labels(ax, labels, lines=joined, nearest=True)
+    common.place_labels(ax, labels, notes, lines=joined, nearest=True)
     ax.roofkit_description = say("years.described", chips=join_parts(told))
     return ax

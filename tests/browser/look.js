@@ -2,7 +2,7 @@
 () => {
   const slide = Reveal.getCurrentSlide(), scale = Reveal.getScale();
   const page = document.querySelector(".slides").getBoundingClientRect();
-  const found = { id: slide.id, small: [], outside: [] };
+  const found = { id: slide.id, small: [], outside: [], alone: [] };
   // What a pixel here is on a screen of 1920 x 1080, where the slide leaves a margin of 3%.
   const projected = (0.97 * 1.5) / scale;
   const hidden = ".notes, math";
@@ -43,6 +43,9 @@
     });
   found.words = prose.join(" ").split(/\s+/).filter((word) => /\w/.test(word)).length;
   found.heading = slide.querySelector("h1, h2, h3, h4")?.textContent ?? "";
+  const shown = [...slide.querySelectorAll("img, svg, math, table, pre, p, li")].filter(
+    (part) => part.getBoundingClientRect().height && !part.closest(".notes"));
+  if (!shown.length && !slide.querySelector("h1")) found.alone.push("nothing but its heading");
   found.text = [...slide.querySelectorAll(".jp-RenderedText")].map((part) => part.textContent).join();
   return found;
 }

@@ -152,7 +152,7 @@ def test_the_figures_on_a_talks_own_slides_are_roofkits():
         row = f"| {users} | {1e3 * step:.2f} | {1 / step:.0f} | {users / step:,.0f} |"
         assert row in text
     longer = served.decode(16, 2048).time / served.decode(1, 2048).time
-    assert f"16 users wait {longer:.2f} times as long, and get {16 / longer:.0f} times" in text
+    assert f"16 users wait {longer:.2f} times as long, and together get {16 / longer:.0f}" in text
     assert f"= {rk.chip('H100').roofline().ridge:.0f}" in text
 
 

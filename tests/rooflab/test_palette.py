@@ -7,6 +7,7 @@ import pytest
 from cases import cases
 
 from rooflab import palette
+from rooflab.plot.common import COLOURS, INKS
 
 ROOT = Path(__file__).parents[2]
 # Lectures and tests may write a colour out; what was built or made elsewhere is none of ours.
@@ -63,6 +64,11 @@ def test_every_name_is_a_colour_on_light_and_on_dark():
 def test_no_name_stands_twice():
     names = [name for table in palette._read_tables().values() for name in table]
     assert len(names) == len(set(names))
+
+
+def test_small_words_in_the_colours_of_lines_can_be_read():
+    for colour in COLOURS:
+        assert contrast(INKS.get(colour, colour), "#FFFFFF") > 4.5
 
 
 @cases("dark", [False, True])

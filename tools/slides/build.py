@@ -165,9 +165,6 @@ def embed_fonts(path):
 
 def print_deck(browser, deck):
     """Print a deck twice: only the slides, and with a page of script after each slide."""
-    ways = {".pdf": "", "-notes.pdf": "&showNotes=separate-page"}
-    address = f"{deck.resolve().as_uri()}?print-pdf"
-    return [
-        print_page(browser, address + query, deck.with_name(deck.stem + end))
-        for end, query in ways.items()
-    ]
+    ways = (("", ".pdf"), ("&showNotes=separate-page", "-notes.pdf"))
+    address, name = f"{deck.resolve().as_uri()}?print-pdf", deck.with_suffix("")
+    return [print_page(browser, address + query, Path(f"{name}{end}")) for query, end in ways]

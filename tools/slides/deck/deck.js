@@ -1,5 +1,8 @@
 // Starts the deck once its live pictures are drawn, and gives it the keys that a lecture needs.
 
+// A printer waits for it.
+window.isLaidOut = !/print-pdf/.test(location.search);
+
 // The names of the keys in the deck's help.
 const words = JSON.parse(document.querySelector("#words").textContent);
 
@@ -53,7 +56,7 @@ addEventListener("DOMContentLoaded", async () => {
   }
   // A finger on a slider moves it, and not the slide.
   document.querySelectorAll(".live-picture").forEach((part) => { part.dataset.preventSwipe = ""; });
-  Reveal.on("pdf-ready", fit);
+  Reveal.on("pdf-ready", () => { fit(); window.isLaidOut = true; });
   ["ready", "slidechanged", "pdf-ready"].forEach((event) => Reveal.on(event, fitFormulas));
   await Reveal.initialize({
     width: 1280, height: 720, margin: 0.03, maxScale: 4, center: false, display: "flex",
