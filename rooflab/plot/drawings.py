@@ -77,8 +77,7 @@ def weight_way(uses):
         for row in range(3):
             _box(ax, 0.1, 0.1 + 0.34 * row, 1.0, 0.28, fc="comms")
         ax.plot([0.6], [0.58], "s", ms=9, color=palette.colour("text"))
-        arrow = {"arrowstyle": "-|>", "color": palette.colour("comms"), "lw": 6}
-        ax.annotate("", (2.55, 0.58), (1.15, 0.58), arrowprops=arrow)
+        ax.arrow(1.15, 0.58, 1.3, 0, width=0.06, color=palette.colour("comms"))
         ax.text(1.8, 0.8, say("drawings.fetch"), ha="center", size=10)
         shown = np.arange(min(check_number(times, f"uses[{label!r}]"), 256))
         ax.plot(2.8 + 0.085 * (shown // 8), 0.95 - 0.105 * (shown % 8), "s", ms=3.2,
@@ -118,8 +117,8 @@ def model_stack(model):
         _box(ax, x, 1.2, unit * columns, 1.1, fc=colour, ec="page")
         ax.text(x + unit * columns / 2, 0.92, name, ha="center", size=9)
         x += unit * columns + 0.14
-    ax.text(0.15, 0.4, say("drawings.matrices", hidden=f"{model.hidden:,}", mlp=f"{model.mlp:,}"),
-            size=10)  # fmt: skip
+    words = say("drawings.matrices", hidden=f"{model.hidden:,}", mlp=f"{model.mlp:,}")
+    ax.text(0.15, 0.4, words, size=10)
     ax.text(5.55, 1.6, say("drawings.layers", count=model.layers), size=13, weight="bold")
     ax.roofkit_description = say("drawings.stack", model=model.name, count=model.layers,
                                  names=join_parts(shapes, "items"))  # fmt: skip
@@ -212,8 +211,8 @@ def _canvas(width, height):
 def _box(ax, x, y, width, height, words="", *, fc, ec="reference", ink="text"):
     shape = FancyBboxPatch if min(width, height) > 0.2 else Rectangle
     style = {"boxstyle": "round,pad=0,rounding_size=0.05"} if shape is FancyBboxPatch else {}
-    colours = {"fc": palette.colour(fc), "ec": palette.colour(ec)}
-    ax.add_patch(shape((x, y), width, height, lw=0.8, zorder=2, **colours, **style))
+    style |= {"fc": palette.colour(fc), "ec": palette.colour(ec)}
+    ax.add_patch(shape((x, y), width, height, lw=0.8, zorder=2, **style))
     if words:
         ax.text(x + width / 2, y + height / 2, words, ha="center", va="center", size=9, zorder=3,
                 color=palette.colour(ink))  # fmt: skip

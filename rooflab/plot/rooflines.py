@@ -68,20 +68,24 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     ax = ax or new_axes(3.8)
     common.set_roofline_axes(ax, xlim, ylim)
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
+        # A slope that several roofs share is grey, or their dashes would mix to a third colour.
+        alike = [each.ridge for each in roofs.values() if each.bandwidth == roof.bandwidth]
+        start = max(min(alike) if len(alike) > 1 else 0, xlim[0])
         # Three points are enough, since the line is straight on both sides of the ridge.
-        xs = np.array(sorted({xlim[0], min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
+        xs = np.array(sorted({start, min(max(roof.ridge, xlim[0]), xlim[1]), xlim[1]}))
         ax.plot(xs, roof.attainable(xs), ls=line, color=colour, lw=2, zorder=2,
                 label=_legend_text(label, roof))  # fmt: skip
         ax.plot([roof.ridge] * 2, [ylim[0], roof.peak_flops], ":", color=colour, lw=1, zorder=1)
+        if start > xlim[0]:
+            ends, grey = np.array([xlim[0], start]), palette.colour("reference")
+            ax.plot(ends, roof.attainable(ends), color=grey, lw=2, zorder=1)
     for intensity in points.values():
         _draw_kernel(ax, intensity, roofs.values())
     labels = _shade_regions(ax, *roofs.values()) if len(roofs) == 1 else []
     # A roof rises from the lower left, so the upper left is free.
-    handles = ax.get_legend_handles_labels()[0]
     shapes = _marker_handles(roofs.values(), points.values())
-    legend = ax.legend(
-        handles=[*handles, *shapes], loc="upper left", ncols=2 if shapes else 1, **LEGEND_INSIDE
-    )
+    handles = [*ax.get_legend_handles_labels()[0], *shapes]
+    legend = ax.legend(handles=handles, loc="upper left", ncols=1 + bool(shapes), **LEGEND_INSIDE)
     ax.figure.draw_without_rendering()
     labels.append(legend)
     for name, intensity in points.items():
@@ -97,10 +101,8 @@ def _draw_kernel(ax, intensity, roofs):
         marker = "o" if _find_bound(intensity, roof) == "compute" else "v"
         places.setdefault((roof.attainable(intensity), marker), []).append(colour)
     for (height, marker), (colour, *others) in places.items():
-        ax.plot(
-            intensity, height, marker, color=palette.colour("mark") if others else colour, ms=9,
-            markeredgecolor="white", zorder=3,
-        )  # fmt: skip
+        fill = palette.colour("mark") if others else colour
+        ax.plot(intensity, height, marker, color=fill, ms=9, mec="white", zorder=3)
 
 
 def _marker_handles(roofs, intensities):
