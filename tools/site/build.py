@@ -122,6 +122,7 @@ def write_pages(pages, decks, kit, beside):
 
     ``beside`` lists files to download along with a notebook.
     """
+    asked = explore.model("Llama-3.1-70B", "H100", 4, batch=32, goal=50, predict=True)
     lectures, problems = find_released_notebooks()
     data = {
         "readme": read_with_site_links(ROOT / "README.md"),
@@ -131,7 +132,7 @@ def write_pages(pages, decks, kit, beside):
         "lectures": {path.stem: describe_notebook(path) for path in lectures},
         "problems": {path.stem: describe_notebook(path) for path in problems}, "chips": rk.chips(),
         "format_quantity": format_quantity,
-        "explorer": explore.write_html(explore.model(predict=True), ' data-address="model"'),
+        "explorer": explore.write_html(asked, ' data-address="model"'),
         "left_out": list(explore.model().reasons_left_out.values()), "decks": decks,
         "talks": {path.stem: read_talk_file(path) for path in ROOT.glob("course/talk*.toml")},
         "kit": kit, "course_pdf": COURSE_PDF if find_browser() else "", "beside": beside,
