@@ -35,9 +35,9 @@ function timesPicture(model, { svg, readings, width }) {
     const names = kind === "comms" ? ["comms", "hatching"] : [kind];
     return names.map((name) => add(svg, "path", { class: name, d }));
   };
-  ["math", "comms", "bracket"].forEach((kind, i) => {
+  ["math", "comms"].forEach((kind, i) => {
     const at = legend + 118 * i;
-    addBar(kind, kind === "bracket" ? `M${at},9v10m0,-5h34m0,-5v10` : `M${at},7h34v14h-34z`);
+    addBar(kind, `M${at},7h34v14h-34z`);
     add(svg, "text", { x: at + 42, y: 18.5 }, text[kind]);
   });
   const groups = roofs.map(({ name }, i) => {
@@ -47,19 +47,20 @@ function timesPicture(model, { svg, readings, width }) {
       const from = y + k * (thick + 2);
       return { kind, from, shapes: addBar(kind), label: add(svg, "text", { y: from + thick - 6 }) };
     });
-    return { bars, under: y + 2 * thick + 14, bracket: addBar("bracket")[0], node: addReading(readings, name) };
+    const turn = addTurn(svg, ["comms", "math"], { left, y: y + 2 * thick + 6, word: text.in_turn });
+    return { bars, turn, node: addReading(readings, name) };
   });
 
   return ({ rows }) => {
-    groups.forEach(({ bars, under, bracket, node }, i) => {
-      const { words, lower, upper } = rows[i];
+    groups.forEach(({ bars, turn, node }, i) => {
+      const { words } = rows[i];
       for (const { kind, from, shapes, label } of bars) {
         const end = x(rows[i][kind]);
         for (const shape of shapes) set(shape, { d: `M${left},${from}H${end}v${thick}H${left}z` });
         set(label, { x: end + 6 });
         label.textContent = words[kind];
       }
-      set(bracket, { d: `M${x(lower)},${under - 5}v10m0,-5H${x(upper)}m0,-5v10` });
+      turn(rows[i], x, words.upper);
       node.data = fill(text.between, words);
     });
     const told = rows.map(({ words }) => fill(text.row, words)).join(text.between_rows);

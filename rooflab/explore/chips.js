@@ -166,8 +166,7 @@ function chipsPicture(model, { svg, readings, width }) {
     };
   });
   const under = top + 3 * row + 12;
-  add(svg, "text", { x: left - 10, y: under + 5, "text-anchor": "end" }, text.bracket);
-  const bracket = add(svg, "path", { class: "bracket" });
+  const turn = addTurn(svg, [...RESOURCES].reverse(), { left, y: under - 6, word: text.in_turn });
   const updateStrip = drawStrip(svg, strip, widths, text);
   const cells = ["bound", "total", "critical", "speedup"]
     .map((key) => [key, addReading(readings, text[key === "bound" ? key : `${key}_reading`])]);
@@ -195,7 +194,7 @@ function chipsPicture(model, { svg, readings, width }) {
       lines.forEach((line, i) => { line.textContent = parts[i]; });
     }
     set(guide, { d: `M${x(times.lower)},${top - 6}V${under}` });
-    set(bracket, { d: `M${x(times.lower)},${under - 5}v10m0,-5H${x(times.upper)}m0,-5v10` });
+    turn(times, x, words.upper);
     updateStrip(state);
     set(svg, { "aria-label": fill(text.chips, words) });
     const told = { ...words, total: fill(text.span, words) };

@@ -35,3 +35,21 @@ function addHatch(svg, id, angle) {
   };
   add(add(svg, "pattern", pattern), "path", { class: "hatch", d: "M4.5,0V9" });
 }
+
+// Adds a row in which times follow one another instead of overlapping; returns its update.
+function addTurn(svg, kinds, { left, y, word }) {
+  const row = add(svg, "g", { class: "in-turn" });
+  add(row, "text", { class: "quiet", x: left - 10, y: y + 11, "text-anchor": "end" }, word);
+  const pieces = kinds.map((kind) => add(row, "path", { class: kind }));
+  const label = add(row, "text", { y: y + 11 });
+  return (times, x, words) => {
+    let sum = 0;
+    kinds.forEach((kind, i) => {
+      const from = x(sum);
+      sum += times[kind];
+      set(pieces[i], { d: `M${from},${y}H${x(sum)}v13H${from}z` });
+    });
+    set(label, { x: x(sum) + 6 });
+    label.textContent = words;
+  };
+}

@@ -41,19 +41,10 @@ SHORT_CALLS = 2  # attention that takes less than this many overheads is short
 
 
 def find_gpu_calibration(name, software=None):
-    """Return the GPUCalibration of a GPU, which predicts its kernel times.
+    """Return the GPUCalibration of a GPU, a name or a Chip, with errors as for ``calibrate``.
 
-    Parameters
-    ----------
-    name : str or Chip
-        A timed GPU (A100 80GB SXM, H100 SXM; for matmuls also L40S), or any other NVIDIA GPU whose
-        peak, bandwidth, multiprocessors and threads are known. Other GPUs use the constants of the
-        timed GPU whose multiprocessors have the most similar speed, and have no coverage.
-    software : str, optional
-        Runs the kernels: "vLLM 2026" (the default), or "PyTorch 2024", timed by vidur's authors.
-
-    Raises ValueError for software that was not timed, a chip with a missing or unconfirmed value,
-    and a chip that is not an NVIDIA GPU.
+    A100 80GB SXM, H100 SXM and, for matmuls, L40S were timed. Other NVIDIA GPUs use the constants
+    of the timed GPU whose multiprocessors have the most similar speed, and have no coverage.
 
     >>> a100 = find_gpu_calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
@@ -258,9 +249,7 @@ class GPUCalibration:
         basis = f"no kernel of this kind was timed: predicted like {fit.source}"
         return Prediction(seconds, bound, seconds * _widest_interval("elementwise"), None, basis)
 
-    def total(self, parts):
-        """Return the sum of predictions with its interval, as in Prediction.total."""
-        return Prediction.total(parts)
+    total = staticmethod(Prediction.total)
 
     @property
     def is_timed(self):

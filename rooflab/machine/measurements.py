@@ -310,19 +310,10 @@ class Measurements:
     def rows(self):
         """The timings as dicts in SI units, one for each kernel and shape."""
         return [
-            {
-                "part": timing.part,
-                "kernel": timing.kernel,
-                "dtype": timing.dtype,
-                "shape": timing.label,
-                "flops": timing.flops,
-                "bytes": timing.bytes,
-                "best_seconds": timing.best,
-                "median_seconds": timing.median,
-                "samples": timing.count,
-            }
+            vars(timing) | {"shape": timing.label, "samples": timing.count,
+                            "best_seconds": timing.best, "median_seconds": timing.median}
             for timing in self.timings
-        ]
+        ]  # fmt: skip
 
     def to_frame(self):
         """Return ``rows`` as a pandas DataFrame; raise ModuleNotFoundError if it is missing."""

@@ -6,7 +6,7 @@ from roofkit._tables import table
 from roofkit._units import engineering
 from rooflab.plot.bottlenecks import bottleneck_map
 from rooflab.plot.collectives import collective, topologies
-from rooflab.plot.common import COLOURS, LINES, Picture, show
+from rooflab.plot.common import COLOURS, LINES, Picture, redrawable, show
 from rooflab.plot.convolutions import conv_shapes
 from rooflab.plot.drawings import boards, memory_growth, model_stack, timeline, weight_way
 from rooflab.plot.matmuls import matmul_batches, matmul_shapes, matmul_times
@@ -27,3 +27,7 @@ __all__ = [
     "overlap_blocks", "ridge", "roofline", "show", "split_times", "table", "time_breakdown",
     "timeline", "times", "topologies", "traffic", "weight_way",
 ]  # fmt: skip
+
+# For a phone, `show` draws these again.
+for _name in set(__all__) - {"COLOURS", "LINES", "Picture", "engineering", "show", "table"}:
+    globals()[_name] = redrawable(globals()[_name])

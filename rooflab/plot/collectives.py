@@ -41,14 +41,12 @@ def collective(name, n=4, *, axes=None):
     states = STATES[name](n)
     if axes is None:
         rows = 2 if name == "all-reduce" else 1
-        figure = common.new_figure(min(1.6 * n, 6.4), 1.75 * rows)
-        grid = figure.subplots(rows, n, squeeze=False)
-        axes = [*grid[0]]
+        axes = [*common.new_panels(n * rows, min(1.6, 6.4 / n), 1.75)]
         if rows == 2:
-            axes += [*grid[1][1:]]
-            grid[1][0].axis("off")
-            grid[1][0].text(0.5, 0.5, say("collective.halves"), ha="center", va="center",
-                            fontsize=9, color=palette.colour("reference"))  # fmt: skip
+            halves = axes.pop(n)
+            halves.axis("off")
+            halves.text(0.5, 0.5, say("collective.halves"), ha="center", va="center",
+                        fontsize=9, color=palette.colour("reference"))  # fmt: skip
     before = None
     for step, (ax, held) in enumerate(zip(axes, states, strict=True)):
         _draw_state(ax, step, held, before, name)
@@ -169,7 +167,8 @@ def topologies(groups, *, axes=None):
     axes : sequence of matplotlib Axes, optional
 
     A chip with the fewest links is dark, like its links, whose bandwidth is the egress of the
-    group. A legend explains this. Returns the Axes. Raises ValueError for other arguments.
+    group. Links are as wide as they are fast. A legend explains this. Returns the Axes. Raises
+    ValueError for other arguments.
 
     >>> from roofkit.network import group
     >>> axes = topologies({"4": group("TPU v5e", 4)})
@@ -180,17 +179,17 @@ def topologies(groups, *, axes=None):
         if not isinstance(group, Group):
             raise ValueError(f"groups[{label!r}] must be a Group, got {group!r}")
     if axes is None:
-        grid = common.new_figure(1.6 * len(groups), 2.1).subplots(1, len(groups), squeeze=False)
-        axes = grid[0]
+        axes = common.new_panels(len(groups), 1.6, 1.7, below=0.4)
+    fastest = max(float(group.bandwidth) for group in groups.values())
     for ax, (label, group) in zip(axes, groups.items(), strict=True):
-        _draw_group(ax, label, group)
+        _draw_group(ax, label, group, 8 * float(group.bandwidth) / fastest)
     style = {"marker": "s", "ms": 7, "mec": palette.colour("reference"), "color": COLOURS[0]}
     handles = [Line2D([], [], lw=2.4, label=say("topologies.fewest"), **style)]
     if any(group.topology == "switch" for group in groups.values()):
         style |= {"marker": "D", "color": palette.colour("trail")}
         handles.append(Line2D([], [], ls="", label=say("topologies.centre"), **style))
-    below = {"loc": "outside lower center", "ncols": 2, "frameon": False, "fontsize": 10}
-    axes[0].figure.legend(handles=handles, **below)
+    axes[0].figure.legend(handles=handles, loc="outside lower center", frameon=False, fontsize=10,
+                          ncols=1 if common.is_narrow() else 2)  # fmt: skip
     descriptions = [
         say(
             "topologies.switch" if group.topology == "switch"
@@ -203,7 +202,7 @@ def topologies(groups, *, axes=None):
     return tuple(axes)
 
 
-def _draw_group(ax, label, group):
+def _draw_group(ax, label, group, width):
     ax.axis("off")
     ax.set_aspect("equal")
     places, links = _layout(group)
@@ -216,12 +215,12 @@ def _draw_group(ax, label, group):
             "", places[a], places[b],
             arrowprops={
                 "arrowstyle": "-", "color": COLOURS[0] if dark else palette.colour("wire"),
-                "lw": 2.4 if dark else 1.2, "connectionstyle": f"arc3,rad={bend}",
+                "lw": width, "connectionstyle": f"arc3,rad={bend}",
                 "shrinkA": 0, "shrinkB": 0,
             },
         )  # fmt: skip
     for chip, place in places.items():
-        style = {"marker": "s", "ms": 9, "mec": palette.colour("reference"), "color": "white"}
+        style = {"marker": "s", "ms": 12, "mec": palette.colour("reference"), "color": "white"}
         if chip == "switch":
             style |= {"marker": "D", "ms": 10, "color": palette.colour("trail")}
         elif chip == poorest:

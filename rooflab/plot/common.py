@@ -1,12 +1,14 @@
 """Shared by all figures: colours that differ in greyscale, axes, and non-overlapping labels."""
 
 import base64
+import functools
 import html
 import io
 import math
 import re
 from collections.abc import Mapping
 from itertools import pairwise
+from urllib.parse import quote
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -29,6 +31,8 @@ LINES = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 # Styles of a legend inside or above the axes, and of the box behind text on a line.
 LEGEND_INSIDE = {"fontsize": 9, "framealpha": 0.9, "edgecolor": "none"}
 LEGEND_ABOVE = {"loc": "lower center", "bbox_to_anchor": (0.5, 1), "frameon": False, "fontsize": 9}
+UNQUOTED = "!$'()*+,/:;=?@[]"  # in the address of an SVG
+NARROW = 3.75  # inches; at 100 pixels an inch, the width of a phone
 TEXT_PLATE = {"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8}
 
 
@@ -43,8 +47,47 @@ def new_figure(width, height):
 
 
 def new_axes(height):
-    """Return the Axes of a new figure with the usual width and a height in inches."""
-    return new_figure(6.4, height).subplots(subplot_kw={"axes_class": _Axes})
+    """Return the Axes of a new figure with matplotlib's usual width and a height in inches."""
+    return new_figure(find_width(), height).subplots(subplot_kw={"axes_class": _Axes})
+
+
+def find_width():
+    """Return matplotlib's usual width of a figure in inches; a phone's figures have NARROW."""
+    return plt.rcParams["figure.figsize"][0]
+
+
+def new_panels(count, wide, high, below=0, **options):
+    """Return the Axes of ``count`` panels of a size in inches, in more rows if a row is too wide.
+
+    ``below`` is for a legend. The other ``options`` are those of ``Figure.subplots``.
+    """
+    width = min(count * wide, find_width())
+    across = round(width / wide)
+    rows = math.ceil(count / across)
+    figure = new_figure(width, rows * high * min(1, width / (across * wide)) + below)
+    grid = figure.subplots(rows, across, squeeze=False, **options).ravel()
+    for ax in grid[count:]:
+        ax.axis("off")
+    return grid[:count]
+
+
+def is_narrow():
+    """Return whether figures are now drawn for a phone."""
+    return find_width() < 5
+
+
+def redrawable(draw):
+    """Return a function that draws like ``draw``, and whose figures ``show`` can draw again."""
+
+    @functools.wraps(draw)
+    def drawing(*args, **options):
+        axes = draw(*args, **options)
+        first = axes[0] if isinstance(axes, tuple) else axes
+        if not {"ax", "axes"} & options.keys():
+            first.roofkit_redraw = functools.partial(draw, *args, **options)
+        return axes
+
+    return drawing
 
 
 class _Axes(Axes):
@@ -68,33 +111,53 @@ def show(ax, alt=None):
     if not alt:
         raise ValueError('this figure has no description; give one: show(ax, alt="what it shows")')
     kind = "svg" if plt.rcParams["savefig.format"] == "svg" else "png"
-    # Without a version and a date, equal figures give equal files.
+    width = round(figure.get_size_inches()[0] * 100)
+    content, narrow = _save_figure(figure, kind), b""
+    if kind == "svg" and hasattr(ax, "roofkit_redraw"):
+        with plt.rc_context({"figure.figsize": (NARROW, NARROW)}):
+            axes = ax.roofkit_redraw()
+            narrow = _save_figure((axes[0] if isinstance(axes, tuple) else axes).figure, kind)
+    return Picture(content, alt, width, kind, narrow)
+
+
+def _save_figure(figure, kind):
+    """Return the file of a figure; equal figures give equal files."""
     metadata = {"Date": None, "Creator": None} if kind == "svg" else {"Software": None}
     picture = io.BytesIO()
     figure.savefig(picture, format=kind, dpi=144, metadata=metadata)
-    width = round(figure.get_size_inches()[0] * 100)
     plt.close(figure)
-    content = picture.getvalue()
-    if kind == "svg":  # it is a third smaller if its paths have two digits after the point
-        content = re.sub(rb"(?<=\d\.\d\d)\d+(?= |\n|\")", b"", content)
-    return Picture(content, alt, width, "svg+xml" if kind == "svg" else "png")
+    if kind == "png":
+        return picture.getvalue()
+    # An SVG is half as large if its paths have two digits after the point and fewer spaces.
+    short = re.sub(rb"(?<=\d\.\d\d)\d+(?= |\n|\")", b"", picture.getvalue())
+    return re.sub(rb"(?<=\d) ([LMQC]) (?=[-\d])", rb"\1", re.sub(rb"\s*\n\s*", b" ", short))
 
 
 class Picture:
-    """A PNG or SVG with its alternative text."""
+    """A PNG or SVG with its alternative text, and perhaps a ``narrow`` one for phones."""
 
-    def __init__(self, content, alt, width, kind="png"):
+    def __init__(self, content, alt, width, kind="png", narrow=b""):
         self.content, self.alt, self.width, self.kind = content, alt, width, kind
+        self.narrow = narrow
 
     def __repr__(self):
         return f"Picture({self.alt!r})"
 
     def _repr_html_(self):
-        data = base64.b64encode(self.content).decode()
-        return start_with_blank_line(
+        image, narrow = (self._write_address(each) for each in (self.content, self.narrow))
+        shown = (
             f'<img alt="{html.escape(self.alt, quote=True)}" width="{self.width}" '
-            f'style="max-width: 100%" src="data:image/{self.kind};base64,{data}">'
+            f'style="max-width: 100%" src="{image}">'
         )
+        if self.narrow:
+            source = f'<source media="(max-width: 520px)" srcset="{narrow}">'
+            shown = f"<picture>{source}{shown}</picture>"
+        return start_with_blank_line(shown)
+
+    def _write_address(self, content):
+        if self.kind == "png":
+            return f"data:image/png;base64,{base64.b64encode(content).decode()}"
+        return f"data:image/svg+xml,{quote(content, safe=UNQUOTED)}"  # packs better than base64
 
 
 def decade_limits(values, before, after):
@@ -135,7 +198,7 @@ def set_roofline_axes(ax, xlim, ylim):
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     ax.set_xlabel(say("axes.intensity"))
     ax.set_ylabel(say("axes.attainable"))
-    set_ticks(ax.xaxis, xlim, lambda value: f"{value:g}")
+    set_ticks(ax.xaxis, xlim, lambda value: f"{value:.9g}")
     set_ticks(ax.yaxis, ylim, lambda value: engineering(value).strip())
     draw_grid(ax)
 
@@ -144,7 +207,7 @@ def set_ticks(axis, limits, text):
     """Label the decades of a log axis and, if it shows fewer than two, some values in between."""
     decades_shown = math.log10(limits[1] / limits[0])
     between = (2, 3, 4, 5, 6, 8) if decades_shown < 1 else (2, 5) if decades_shown < 2 else ()
-    axis.set_major_locator(LogLocator(numticks=12))
+    axis.set_major_locator(LogLocator(numticks=6 if is_narrow() else 12))
     axis.set_major_formatter(lambda value, _: text(value))
     axis.set_minor_formatter(
         lambda value, _: text(value) if int(f"{value:e}"[0]) in between else ""

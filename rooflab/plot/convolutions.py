@@ -5,7 +5,7 @@ from matplotlib.patches import Polygon
 from roofkit import kernels
 from roofkit._units import engineering
 from rooflab import palette
-from rooflab.plot.common import COLOURS, new_axes
+from rooflab.plot.common import COLOURS, find_width, is_narrow, new_axes
 from rooflab.plot.wording import say
 
 # Offset of each further channel to the right and up, as shares of the height of a row.
@@ -45,8 +45,9 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
     gap = 0.24 * max(widths)
     width = sum(widths) + 2 * gap
     height = max(H + up * C_in, rows + up * C_out)
-    below = 0.12 * width
-    ax = ax or new_axes(0.1 + 6.4 * (height + below) / (1.06 * width))
+    narrow = is_narrow()  # then the middle caption is below the others
+    below = (0.36 if narrow else 0.12) * width
+    ax = ax or new_axes(0.1 + find_width() * (height + below) / (1.06 * width))
     ax.set(xlim=(-0.05 * width, 1.01 * width), ylim=(-below, 1.02 * height))
     ax.set_aspect("equal")
     ax.axis("off")
@@ -80,10 +81,10 @@ def conv_shapes(H, W, C_in, C_out, K, *, stride=1, padding=0, groups=1, dtype="f
         )),
         (lefts[2] + columns / 2, _size_text("Z", C_out, rows, columns, out)),
     )  # fmt: skip
-    for centre, text in captions:
+    for place, (centre, text) in enumerate(captions):
         ax.annotate(
-            text, (centre, 0), xytext=(0, -5), textcoords="offset points", ha="center", va="top",
-            fontsize=10,
+            text, (centre, 0), xytext=(0, -45 if narrow and place == 1 else -5),
+            textcoords="offset points", ha="center", va="top", fontsize=10,
         )  # fmt: skip
     ax.roofkit_description = say(
         "convolution.described", channels=C_in, rows=H, columns=W, filters=C_out, deep=deep,

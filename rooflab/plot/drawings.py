@@ -1,5 +1,7 @@
 """Drawings of what the models speak of: chips and links, a weight's way, a model, time lines."""
 
+from textwrap import fill
+
 import numpy as np
 from matplotlib.patches import FancyBboxPatch, Rectangle
 
@@ -33,25 +35,28 @@ def boards(chip, count=4, between=None):
     speeds = {"memory": chip.bandwidth, "link": chip.interconnect.total, "network": between}
     speeds = {name: check_number(speed, name) for name, speed in speeds.items() if speed}
     each = {name: 0.5 * float(speed / chip.bandwidth) for name, speed in speeds.items()}
-    ax = _canvas(6.4, 3.1)
+    narrow = common.is_narrow()  # then one board is below the other
+    ax = _canvas(3.1, 6.2) if narrow else _canvas(6.4, 3.1)
     for board in range(2):
-        left = 0.1 + 3.3 * board
-        _box(ax, left, 0.75, 2.9, 2.2, fc="shade")
-        _box(ax, left + 0.1, 0.9, 2.7, each["link"], fc="link", ec="link")
+        left, up = (0.1, 3.3 - 2.5 * board) if narrow else (0.1 + 3.3 * board, 0)
+        _box(ax, left, 0.75 + up, 2.9, 2.2, fc="shade")
+        _box(ax, left + 0.1, 0.9 + up, 2.7, each["link"], fc="link", ec="link")
         for place in range(count):
             x, wide = left + 0.2 + place * 2.6 / count, 2.6 / count - 0.12
-            _box(ax, x, 2.45, wide, 0.36, say("drawings.memory"), fc="comms", ink="page")
-            _box(ax, x, 1.5, wide, 0.55, say("drawings.chip"), fc="roof", ink="page")
+            _box(ax, x, 2.45 + up, wide, 0.36, say("drawings.memory"), fc="comms", ink="page")
+            _box(ax, x, 1.5 + up, wide, 0.55, say("drawings.chip"), fc="roof", ink="page")
             roads = zip(each, (2.05, 0.9), (0.4, 0.6), ("comms", "link"), strict=False)
             for name, low, tall, colour in roads:
                 broad = each[name] * min(wide / 0.53, 1)
-                _box(ax, x + (wide - broad) / 2, low, broad, tall, fc=colour, ec=colour)
+                _box(ax, x + (wide - broad) / 2, low + up, broad, tall, fc=colour, ec=colour)
     if between:
-        _box(ax, 3.0, 1.4, 0.4, each["network"], fc="text", ec="text")
+        road = (1.5, 3.75, each["network"], 0.3) if narrow else (3.0, 1.4, 0.4, each["network"])
+        _box(ax, *road, fc="text", ec="text")
     told = [f"{word_for('resources', name)} {format_quantity(float(speed), 'B/s')}"
             for name, speed in speeds.items()]  # fmt: skip
     for i, (words, colour) in enumerate(zip(told, ("comms", "on-link", "text"), strict=False)):
-        ax.text(0.15 + 2.2 * i, 0.35, words, color=palette.colour(colour), size=11, weight="bold")
+        at = (0.15, 1.15 - 0.3 * i) if narrow else (0.15 + 2.2 * i, 0.35)
+        ax.text(*at, words, color=palette.colour(colour), size=11, weight="bold")
     ax.roofkit_description = say("drawings.boards", count=count, chip=chip.name,
                                  speeds=join_parts(told, "items"))  # fmt: skip
     return ax
@@ -67,24 +72,25 @@ def weight_way(uses):
     'used 2,048 times'
     """
     common.check_mapping("uses", uses, 3, "numbers")
-    figure = common.new_figure(6.4, 1.55 * len(uses))
+    width, size = common.find_width(), 9 if common.is_narrow() else 11
+    figure = common.new_figure(width, 0.242 * width * len(uses))
     panes = figure.subplots(len(uses), 1, squeeze=False)[:, 0]
     told = []
     for ax, (label, times) in zip(panes, uses.items(), strict=True):
         ax.set(xlim=(0, 6.4), ylim=(0, 1.5), aspect="equal")
         ax.axis("off")
-        ax.text(0.05, 1.32, label, size=11, weight="bold", va="center")
+        ax.text(0.05, 1.32, label, size=size, weight="bold", va="center")
         for row in range(3):
             _box(ax, 0.1, 0.1 + 0.34 * row, 1.0, 0.28, fc="comms")
         ax.plot([0.6], [0.58], "s", ms=9, color=palette.colour("text"))
         ax.arrow(1.15, 0.58, 1.3, 0, width=0.06, color=palette.colour("comms"))
-        ax.text(1.8, 0.8, say("drawings.fetch"), ha="center", size=10)
+        ax.text(1.8, 0.8, say("drawings.fetch"), ha="center", size=size - 1)
         shown = np.arange(min(check_number(times, f"uses[{label!r}]"), 256))
         ax.plot(2.8 + 0.085 * (shown // 8), 0.95 - 0.105 * (shown % 8), "s", ms=3.2,
                 color=palette.colour("roof"), ls="")  # fmt: skip
         words = say("drawings.used_once" if times == 1 else "drawings.used", times=f"{times:,}")
         ax.text(
-            2.75, 1.28, words, size=11, color=palette.colour("anchor"), weight="bold", va="center"
+            2.75, 1.28, words, size=size, color=palette.colour("anchor"), weight="bold", va="center"
         )
         told.append(say("drawings.way", label=label, words=words))
     for ax in panes:
@@ -118,8 +124,9 @@ def model_stack(model):
         ax.text(x + unit * columns / 2, 0.92, name, ha="center", size=9)
         x += unit * columns + 0.14
     words = say("drawings.matrices", hidden=f"{model.hidden:,}", mlp=f"{model.mlp:,}")
-    ax.text(0.15, 0.4, words, size=10)
-    ax.text(5.55, 1.6, say("drawings.layers", count=model.layers), size=13, weight="bold")
+    ax.text(0.15, 0.5, fill(words, 13 * common.find_width()), size=10, va="top")
+    count = say("drawings.layers", count=model.layers)
+    ax.text(6.35, 2.7, count, size=13, weight="bold", ha="right")
     ax.roofkit_description = say("drawings.stack", model=model.name, count=model.layers,
                                  names=join_parts(shapes, "items"))  # fmt: skip
     return ax
@@ -202,7 +209,7 @@ def timeline(rows, unit="ms"):
 
 def _canvas(width, height):
     """Return Axes of a figure in inches, without scales."""
-    ax = common.new_axes(height)
+    ax = common.new_axes(height * common.find_width() / width)
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.axis("off")
     return ax

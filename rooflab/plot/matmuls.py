@@ -155,7 +155,7 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     ax.set_ylim(roof.peak_flops * SMALLEST_BATCH / rule * 0.7, roof.peak_flops * 1.6)
     ax.set_xlabel(say("axes.tokens"))
     ax.set_ylabel(say("axes.attainable"))
-    marks = [2**i for i in range(4, 14)]
+    marks = [2**i for i in range(4, 14, 1 + common.is_narrow())]
     ax.set_xticks(marks, [f"{mark:,}" for mark in marks])
     ax.set_xticks([], minor=True)
     common.set_ticks(ax.yaxis, ax.get_ylim(), lambda value: engineering(value).strip())

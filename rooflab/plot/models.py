@@ -15,7 +15,7 @@ from roofkit._units import engineering
 from roofkit.models.layers import LayerTable
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LINES, TEXT_PLATE, new_axes
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LINES, TEXT_PLATE, find_width, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
 # Kinds of layers with a pattern for their names; the first match counts.
@@ -69,7 +69,7 @@ def layers(tables, *, xlim=None, ax=None):
     intensities = [point.intensity for row in points.values() for point in row]
     # The name of the peak needs room to the right of the large points of a prefill.
     xlim = common.check_limits(
-        xlim or common.intensity_limits(ridges, intensities, above=3), "xlim"
+        xlim or common.intensity_limits(ridges, intensities, 3 + common.is_narrow()), "xlim"
     )
     if not xlim[0] <= min(intensities) <= max(intensities) <= xlim[1]:
         raise ValueError(
@@ -194,7 +194,7 @@ def _roofs(tables):
 
 def _area(share, marker):
     """Return the area of a marker's bounding square, in square typographic points."""
-    return WHOLE_AREA * share / MARKERS[marker]
+    return WHOLE_AREA * find_width() / 6.4 * share / MARKERS[marker]
 
 
 def _point_label(point, least, most=4):

@@ -12,13 +12,9 @@ from roofkit.hardware import Chip
 from roofkit.roofline import Cost, Estimate, Roofline
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES, TEXT_PLATE, new_axes
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES, new_axes
 from rooflab.plot.wording import join_parts, say, word_bound, word_for
 
-# The position of a label relative to its kernel: its offset in points to the right and up, and the
-# side of the label that is closest to the kernel.
-OVER, BELOW, BESIDE = (0, 9, "center", "bottom"), (8, -4, "left", "top"), (-8, 4, "right", "bottom")
-LEFT = (-12, -1, "right", "center")
 # The hatches of successive bars, so that neighbours differ in greyscale.
 HATCHES = ("", "//", "\\\\", "..")
 
@@ -85,11 +81,13 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     # A roof rises from the lower left, so the upper left is free.
     shapes = _marker_handles(roofs.values(), points.values())
     handles = [*ax.get_legend_handles_labels()[0], *shapes]
-    legend = ax.legend(handles=handles, loc="upper left", ncols=1 + bool(shapes), **LEGEND_INSIDE)
+    inside = {"loc": "upper left", "ncols": 1 + bool(shapes), **LEGEND_INSIDE}
+    legend = ax.legend(handles=handles, **(LEGEND_ABOVE if common.is_narrow() else inside))
     ax.figure.draw_without_rendering()
     labels.append(legend)
-    for name, intensity in points.items():
-        labels.append(_label_kernel(ax, name, intensity, roofs.values(), labels))
+    kernels = [_name_kernel(name, intensity, roofs.values()) for name, intensity in points.items()]
+    lines = [line.get_data() for line in ax.lines if len(line.get_xdata()) > 1]
+    common.place_labels(ax, kernels, labels, lines)
     ax.roofkit_description = _describe(roofs, points)
     return ax
 
@@ -134,16 +132,18 @@ def _shade_regions(ax, roof):
             )
         share = math.log(high / low) / math.log(right / left)
         if share > 0.2:
+            word = word_bound(bound)
             name = ax.annotate(
-                word_bound(bound), (math.sqrt(low * high), floor), xytext=(0, 5),
-                textcoords="offset points", ha="center", color=palette.colour("region"), fontsize=9,
+                word.replace("-", "-\n") if share * common.find_width() < 1.5 else word,
+                (math.sqrt(low * high), floor), xytext=(0, 5), textcoords="offset points",
+                ha="center", va="bottom", color=palette.colour("region"), fontsize=9,
             )  # fmt: skip
             names.append(name)
     return names
 
 
 def times(estimates, *, ax=None):
-    """Draw the times of Estimates as bars with numbers, and brackets from lower to upper.
+    """Draw the times of Estimates as time lines: with full overlap and, below, one after the other.
 
     The bars are T_math and T_comms. If several channels feed a computation, each has its own bar.
 
@@ -167,12 +167,12 @@ def times(estimates, *, ax=None):
             )
     bars = {label: _bar_times(each, estimates.values()) for label, each in estimates.items()}
     names = list(dict.fromkeys(name for times in bars.values() for name in times))
-    # Bars and their bracket share a row; two bars leave a quarter of it free.
+    # Bars and their sum share a row; two bars leave a quarter of it free.
     step = 0.78 / (len(names) + 1)
     ax = ax or new_axes(0.9 + 0.95 * len(estimates) * (len(names) + 1) / 3)
     rows = np.arange(len(estimates))[::-1]
     scale, prefix = find_prefix(max(estimate.upper for estimate in estimates.values()))
-    for row, (label, estimate) in zip(rows, estimates.items(), strict=True):
+    for row, label in zip(rows, estimates, strict=True):
         for place, (name, colour, hatch) in enumerate(zip(names, COLOURS, HATCHES, strict=False)):
             time = bars[label].get(name, 0) / scale
             container = ax.barh(
@@ -181,18 +181,19 @@ def times(estimates, *, ax=None):
                 label=rf"$T_\mathrm{{{name}}}$" if row == rows[0] else None,
             )  # fmt: skip
             ax.bar_label(container, [common.format_3g(time) if time else ""], padding=3, fontsize=9)
-        lower, upper = estimate.lower / scale, estimate.upper / scale
-        ax.plot([lower, upper], [row - step * len(names) / 2] * 2, "k|-", lw=1.5, ms=9,
-                label=say("axes.bracket") if row == rows[0] else None)  # fmt: skip
+        at, left = row - step * len(names) / 2, 0.0
+        for name, colour, hatch in [*zip(names, COLOURS, HATCHES, strict=False)][::-1]:
+            time = bars[label].get(name, 0) / scale
+            ax.barh(at, time, step * 0.6, left, color=colour, hatch=hatch, ec="white", alpha=0.5)
+            left += time
+        text = f"{common.format_3g(left)} {say('axes.in_turn')}"
+        ax.annotate(text, (left, at), (3, 0), textcoords="offset points", va="center", fontsize=9)
     ax.set_yticks(rows, list(estimates))
-    # Keep the last bracket away from the axis, and the number of the longest bar from the frame.
     ax.set_ylim(-step * (len(names) / 2 + 0.6), rows[0] + step * (len(names) / 2 + 0.7))
-    ax.set_xlim(0, 1.09 * ax.dataLim.x1)
+    ax.set_xlim(0, 1.18 * ax.dataLim.x1)  # room for the words after the longest sum
     ax.set_xlabel(say("axes.time_in", unit=f"{prefix}s"))
     ax.spines[["top", "right"]].set_visible(False)
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend([*handles[1:], handles[0]], [*labels[1:], labels[0]], ncols=len(handles), numpoints=2,
-              **LEGEND_ABOVE)  # fmt: skip
+    ax.legend(ncols=len(names), **LEGEND_ABOVE)
     rows = [_describe_estimate(label, bars[label], each) for label, each in estimates.items()]
     ax.roofkit_description = say("times.described", rows=join_parts(rows))
     return ax
@@ -285,66 +286,14 @@ def _legend_text(label, roof):
     return say(key, label=label, ridge=f"{roof.ridge:.4g}")
 
 
-def _label_kernel(ax, name, intensity, roofs, others):
-    """Label a kernel above the roofs if it is compute-bound on all, else at the lowest roof.
-
-    At the lowest roof, the label is below the roof or, if it would cover a line or extend past the
-    only ridge, to the left of the kernel.
-    """
+def _name_kernel(name, intensity, roofs):
+    """Return a kernel's label, at the highest roof if all bind by compute, else at the lowest."""
     verdicts = {_find_bound(intensity, roof) for roof in roofs}
-    flat = verdicts == {"compute"}
-    heights = [roof.attainable(intensity) for roof in roofs]
+    end = max if verdicts == {"compute"} else min
+    height = end(roof.attainable(intensity) for roof in roofs)
     if len(verdicts) == 1:
         name = say("roofline.kernel", name=name, resource=word_for("resources", *verdicts))
-    label = ax.annotate(
-        name, (intensity, max(heights) if flat else min(heights)), xytext=(0, 0),
-        textcoords="offset points", fontsize=9,
-    )  # fmt: skip
-    places = (OVER,) if flat else (BELOW, BESIDE, LEFT)
-    ridges = [roof.ridge for roof in roofs]
-    for place in places:
-        _move_label(ax, label, *place)
-        beyond = not flat and len(ridges) == 1 and _label_end(ax, label) > ridges[0]
-        if not beyond and not _covers(ax, label, others):
-            return label
-    # The label moves away from the roof until it has room, at most 50 times in a crowded plot.
-    _move_label(ax, label, *places[0])
-    label.set_bbox(TEXT_PLATE)
-    for _ in range(50):
-        box = label.get_window_extent()
-        if not any(box.overlaps(other.get_window_extent()) for other in others):
-            break
-        label.xyann = (label.xyann[0], label.xyann[1] + (4 if flat else -4))
-    return label
-
-
-def _move_label(ax, label, x, y, across, up):
-    """Move a label to its place, or farther left if it would leave the frame."""
-    label.set(ha=across, va=up)
-    label.xyann = (x, y)
-    beyond = label.get_window_extent().x1 - ax.get_window_extent().x1
-    if beyond > 0:
-        label.xyann = (x - 72 / ax.figure.dpi * beyond, y)
-
-
-def _label_end(ax, label):
-    """Return the intensity at which a label ends."""
-    return ax.transData.inverted().transform(label.get_window_extent().max)[0]
-
-
-def _covers(ax, label, others):
-    """Return whether a label covers another, a roof or a ridge line, or leaves the frame."""
-    box, frame = label.get_window_extent(), ax.get_window_extent()
-    return (
-        box.x0 < frame.x0
-        or box.y0 < frame.y0
-        or any(box.overlaps(other.get_window_extent()) for other in others)
-        or any(
-            line.get_path().transformed(line.get_transform()).intersects_bbox(box, filled=False)
-            for line in ax.lines
-            if len(line.get_xdata()) > 1
-        )
-    )
+    return name, (intensity, height), 5, palette.colour("mark")
 
 
 def _find_bound(intensity, roof):

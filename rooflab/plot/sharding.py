@@ -53,10 +53,8 @@ groups of rows of Y, every chip gets partial sums of all of Z.'
     gap = 0.1 * (D + F)
     width, height = D + gap + F, B + gap + D
     if axes is None:
-        wide = 6.4 if len(along) > 1 else 3.4
-        figure = common.new_figure(wide, 0.85 + wide / len(along) * height / width)
-        grid = figure.subplots(1, len(along), squeeze=False)
-        axes = grid[0]
+        wide = 6.4 / len(along) if len(along) > 1 else 3.4
+        axes = common.new_panels(len(along), wide, wide * height / width, below=0.85)
     panels = []
     for ax, dimension in zip(axes, along, strict=True):
         _set_equal_scale(ax, width, height)
@@ -69,7 +67,7 @@ groups of rows of Y, every chip gets partial sums of all of Z.'
         parts = _describe_cuts("XYZ", CUTS[dimension], chips)
         panels.append(say("cuts.panel", along=dimension, parts=parts))
     drawn = {cut for dimension in along for cut in CUTS[dimension]}
-    columns = chips + 2 if len(along) > 1 else 2
+    columns = 2 if len(along) == 1 or common.is_narrow() else chips + 2
     _add_legend(axes[0].figure, chips, drawn, loc="outside lower center", ncols=columns)
     axes[0].roofkit_description = say("cuts.described", panels=join_parts(panels, "sentences"))
     return tuple(axes)
@@ -288,9 +286,7 @@ link-bound.'
     if not groups or not all(isinstance(group, Group) for group in groups):
         raise ValueError(f"groups must be Groups from roofkit.network, got {groups!r}")
     if axes is None:
-        figure = common.new_figure(3.4 * len(widths), 3.4)
-        grid = figure.subplots(1, len(widths), squeeze=False, sharey=True)
-        axes = grid[0]
+        axes = common.new_panels(len(widths), 3.2, 3.4, sharey=True)
     counts = [group.n for group in groups]
     estimates = [
         [sharded_matmul(B, D, F, group, dtype=dtype).estimate(roof) for group in groups]

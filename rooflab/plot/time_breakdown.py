@@ -4,7 +4,7 @@ import numpy as np
 
 from roofkit._units import engineering, find_prefix
 from rooflab import palette
-from rooflab.plot.common import COLOURS, new_axes
+from rooflab.plot.common import COLOURS, is_narrow, new_axes
 from rooflab.plot.models import check_tables, layer_kind
 from rooflab.plot.wording import join_parts, say, word_for
 
@@ -104,8 +104,8 @@ def _draw_legend(ax, bars):
     return ax.legend(
         [segments[0][0] for segments in bars.values()],
         [word_for("kinds", kind) for kind in bars],
-        loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9,
-        handlelength=1.6, columnspacing=1.4, borderaxespad=0.2,
+        loc="lower left", bbox_to_anchor=(0, 1), ncols=1 if is_narrow() else 3,
+        frameon=False, fontsize=9, handlelength=1.6, columnspacing=1.4, borderaxespad=0.2,
     )  # fmt: skip
 
 

@@ -1,4 +1,6 @@
-"""Times or speeds against the number of tokens in a pass."""
+"""Times against the number of tokens in a pass."""
+
+import math
 
 import numpy as np
 
@@ -14,20 +16,18 @@ from rooflab.plot.wording import join_parts, say
 WIDTH = 2.6
 
 
-def over_tokens(tokens, estimates, *, flops=None, ax=None):
-    """Draw T_lower (or the speed, if ``flops`` is given) against the number of tokens in a pass.
+def over_tokens(tokens, estimates, *, ax=None):
+    """Draw T_lower against the number of tokens in a pass.
 
     Parameters
     ----------
     tokens : two or more increasing numbers above 0
     estimates : mapping of label to Estimate, up to five, with one time for each of the tokens
-    flops : FLOPs of a pass, one number for each of the tokens, optional
-        Draws FLOPs / T_lower in FLOP/s instead of seconds.
     ax : matplotlib Axes, optional
 
     A circle marks where a line becomes compute-bound (T_math = T_comms), interpolated between two
-    of the tokens. Lines may overlap, so the later lines have gaps. Returns the Axes. Raises
-    ValueError for other arguments.
+    of the tokens. Lines may overlap, so the later lines have gaps. The strip at the bottom names
+    the best line, the first of equal ones. Returns the Axes. Raises ValueError for other arguments.
 
     >>> import roofkit as rk
     >>> B = np.array([1, 10, 100, 1000])
@@ -37,8 +37,6 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
     'W4A16: 38.3'
     """
     tokens = _check_rising(tokens)
-    if flops is not None:
-        flops = _broadcast_along(flops, tokens, "flops")
     common.check_mapping("estimates", estimates, len(COLOURS), "Estimates")
     ax = ax or new_axes(4)
     descriptions, labels, lines = [], [], []
@@ -52,13 +50,11 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         turn = _find_turn(tokens, math - comms)
         xs = np.union1d(tokens, turn)
         ys = np.interp(xs, tokens, math).clip(np.interp(xs, tokens, comms))
-        if flops is not None:
-            ys = np.interp(xs, tokens, flops) / ys
         ax.plot(xs, ys, color=colour, ls=style, lw=WIDTH, zorder=2)
         lines.append((xs, ys))
         parts = [
             say("tokens.line", label=label, few=f"{xs[0]:g}", many=f"{xs[-1]:g}",
-                first=_format_quantity(ys[0], flops), last=_format_quantity(ys[-1], flops))
+                first=f"{engineering(ys[0])}s", last=f"{engineering(ys[-1])}s")
         ]  # fmt: skip
         for x in turn:
             y = ys[xs == x][0]
@@ -72,22 +68,32 @@ def over_tokens(tokens, estimates, *, flops=None, ax=None):
         descriptions.append(join_parts(parts, "items"))
     least, most = (bound([bound(ys) for _, ys in lines]) for bound in (min, max))
     scale, prefix = find_prefix(least)
-    # Lines of speed bend near the top, so their labels need room there.
-    ylim = least / 1.7, most * (1.5 if flops is None else 2.6)
+    ylim = least / 1.9, most * 1.5
     ax.set(xscale="log", yscale="log", xlim=(tokens[0], tokens[-1]), ylim=ylim)
     ax.set_xlabel(say("tokens.x_axis"))
-    lower = say("tokens.lower", unit=f"{prefix}s")
-    ax.set_ylabel(lower if flops is None else say("axes.attainable"))
+    ax.set_ylabel(say("tokens.lower", unit=f"{prefix}s"))
     common.set_ticks(ax.xaxis, ax.get_xlim(), lambda value: f"{value:g}")
-    common.set_ticks(
-        ax.yaxis, ax.get_ylim(),
-        lambda y: f"{y / scale:g}" if flops is None else engineering(y).strip(),
-    )  # fmt: skip
+    common.set_ticks(ax.yaxis, ax.get_ylim(), lambda value: f"{value / scale:g}")
     common.draw_grid(ax)
-    common.place_labels(ax, labels, lines=lines)
-    key = "tokens.time" if flops is None else "tokens.speed"
-    ax.roofkit_description = say(key, lines=join_parts(descriptions))
+    common.place_labels(ax, labels, _draw_best(ax, list(estimates), lines), lines=lines)
+    ax.roofkit_description = say("tokens.time", lines=join_parts(descriptions))
     return ax
+
+
+def _draw_best(ax, names, lines):
+    """Draw a strip with the name of the best line at each number of tokens; return its texts."""
+    if len(lines) == 1:
+        return []
+    xs = np.geomspace(*ax.get_xlim(), 400)
+    heights = np.array([np.interp(xs, *line) for line in lines])
+    best, texts = np.argmax(heights <= 1.001 * heights.min(axis=0), axis=0), []
+    for part in np.split(np.arange(400), np.flatnonzero(np.diff(best)) + 1):
+        first, last, which = xs[part[0]], xs[part[-1]], best[part[0]]
+        ax.axvspan(first, last, 0, 0.07, color=COLOURS[which], lw=0, alpha=0.3)
+        words = say("tokens.best", label=names[which]) if not texts else names[which]
+        texts.append(ax.text(math.sqrt(first * last), 0.035, words, size=9, ha="center",
+                             va="center", transform=ax.get_xaxis_transform()))  # fmt: skip
+    return texts
 
 
 def _check_rising(tokens):
@@ -112,7 +118,3 @@ def _find_turn(tokens, ahead):
     i = np.flatnonzero((ahead[:-1] < 0) & (ahead[1:] >= 0))
     share = -ahead[i] / (ahead[i + 1] - ahead[i])
     return tokens[i] + share * (tokens[i + 1] - tokens[i])
-
-
-def _format_quantity(value, flops):
-    return f"{engineering(value)}{'s' if flops is None else 'FLOP/s'}"

@@ -1,13 +1,12 @@
 """Measured times against bytes moved, with the bound of a memory or link."""
 
 import numpy as np
-from matplotlib.lines import Line2D
 
 from roofkit._inputs import check_number
 from roofkit._units import engineering
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LEGEND_INSIDE, new_axes
+from rooflab.plot.common import COLOURS, new_axes
 from rooflab.plot.measured_times import MARKERS
 from rooflab.plot.wording import join_parts, say
 
@@ -28,9 +27,9 @@ def traffic(groups, bandwidth, *, resolution=None, ax=None):
         are rounded to this reading: half a resolution up and down.
     ax : matplotlib Axes, optional
 
-    Points in the grey region would be faster than the memory or the links. A dotted line shows the
-    median time of the small cases of a group, which have at most ten times its fewest bytes. The
-    legend explains these marks. Returns the Axes. Raises ValueError for different lengths, and for
+    Points in the grey region would be faster than the memory or the links. A dotted line with the
+    name of a group shows the median time of its small cases, which have at most ten times its
+    fewest bytes. Returns the Axes. Raises ValueError for different lengths, and for
     values that are not finite and above zero.
 
     >>> ax = traffic({"x + y": ([3e4, 3e8], [1e-6, 1.2e-4])}, bandwidth=3e12)
@@ -51,17 +50,22 @@ with at most ten times the fewest bytes of their group.'
     ax.set(xscale="log", yscale="log", xlim=xlim, ylim=ylim)
     edges = np.array(xlim)
     speed = f"{engineering(bandwidth)}B/s"
-    bound = say("traffic.bound", speed=speed)
-    ax.plot(edges, edges / bandwidth, color=palette.colour("bound"), lw=1.6, label=bound)
-    ax.fill_between(
-        edges, ylim[0], edges / bandwidth, color=palette.colour("barred"), lw=0,
-        label=say("traffic.barred"),
-    )  # fmt: skip
+    ax.plot(edges, edges / bandwidth, color=palette.colour("bound"), lw=1.6)
+    ax.fill_between(edges, ylim[0], edges / bandwidth, color=palette.colour("barred"), lw=0)
+    ink = palette.colour("note")
+    barred = ax.text(0.98, 0.04, say("traffic.barred"), transform=ax.transAxes, ha="right",
+                     size=9, color=ink)  # fmt: skip
+    top = min(xlim[1], ylim[1] * bandwidth)
+    bound = ax.annotate(say("traffic.bound", speed=speed), (top, top / bandwidth), (-14, -12),
+                        textcoords="offset points", ha="right", size=9, color=ink)  # fmt: skip
+    names = []
     for group, colour, marker in zip(groups.items(), COLOURS, MARKERS, strict=False):
         label, (moved, seconds) = group
         small = np.array([1, SMALL_CASES]) * moved.min()
         floor = float(np.median(seconds[moved <= small[1]]))
         ax.plot(small, [floor] * 2, ":", color=colour, lw=1.8)
+        name = say("traffic.name", label=label, floor=f"{engineering(floor)}s")
+        names.append((name, (small[0], floor), 6, colour))
         if half:
             least = np.maximum(seconds - half, ylim[0])
             ax.vlines(moved, least, seconds + half, color=colour, lw=0.8)
@@ -69,19 +73,15 @@ with at most ten times the fewest bytes of their group.'
             long = half > 0.1 * seconds
             for ends in (least[long], seconds[long] + half):
                 ax.plot(moved[long], ends, "_", color=colour, ms=5, mew=0.8)
-        ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4, label=label)
+        ax.plot(moved, seconds, marker, color=colour, ms=4.5, mec="white", mew=0.4)
     ax.set_xlabel(say("traffic.x_axis"))
     ax.set_ylabel(say("traffic.y_axis"))
     common.set_ticks(ax.xaxis, xlim, lambda value: f"{engineering(value)}B")
     common.set_ticks(ax.yaxis, ylim, lambda value: f"{engineering(value)}s")
     common.draw_grid(ax)
-    handles = ax.get_legend_handles_labels()[0]
-    grey = palette.colour("reference")
-    handles.append(Line2D([], [], ls=":", color=grey, lw=1.2, label=say("traffic.floor")))
-    if half:
-        clock = say("traffic.clock", step=f"{engineering(resolution)}s")
-        handles.append(Line2D([], [], ls="", marker="|", ms=11, color=grey, label=clock))
-    ax.legend(handles=handles, loc="upper left", **LEGEND_INSIDE)
+    points = [(moved, seconds) for moved, seconds in groups.values()]
+    for name in common.place_labels(ax, names, [barred, bound], lines=points):
+        name.set_bbox(common.TEXT_PLATE)
     descriptions = [
         _describe("other" if i else "first", label, *pair, bandwidth, half)
         for i, (label, pair) in enumerate(groups.items())

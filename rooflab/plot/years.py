@@ -8,7 +8,7 @@ from roofkit.hardware import Chip
 from roofkit.hardware import chip as find_chip
 from rooflab import palette
 from rooflab.plot import common
-from rooflab.plot.common import COLOURS, LEGEND_INSIDE, LINES
+from rooflab.plot.common import COLOURS, LEGEND_ABOVE, LEGEND_INSIDE, LINES
 from rooflab.plot.measured_times import MARKERS
 from rooflab.plot.wording import join_parts, say
 
@@ -32,7 +32,8 @@ def over_years(families, dtype=None):
     ['V100 SXM2 2017: 139', 'H100 SXM 2022: 295']
     """
     common.check_mapping("families", families, len(COLOURS), "chips and years")
-    ax = common.new_axes(4.0)
+    narrow = common.is_narrow()
+    ax = common.new_axes(5.5 if narrow else 4.0)
     labels, lines, told, notes = [], [], [], []
     looks = zip(families.items(), COLOURS, LINES, MARKERS, strict=False)
     for (label, years_by_chip), colour, style, marker in looks:
@@ -61,7 +62,7 @@ def over_years(families, dtype=None):
         limits = axis.get_view_interval()
         common.set_ticks(axis, limits, lambda value, unit=unit: f"{engineering(value)}{unit}")
         axis.set_label_text(say(f"years.{name}"))
-    ax.legend(loc="lower right", **LEGEND_INSIDE)
+    ax.legend(**(LEGEND_ABOVE if narrow else {"loc": "lower right", **LEGEND_INSIDE}))
     joined = [tuple(line) for line in lines if line.shape[1] > 1]
     common.place_labels(ax, labels, notes, lines=joined, nearest=True)
     ax.roofkit_description = say("years.described", chips=join_parts(told))

@@ -25,7 +25,7 @@
       judge(parseFloat(style.fontSize) * zoom, text.data.trim().slice(0, 30));
     }
     if (part.tagName === "IMG") {
-      const drawing = atob(part.src.split(",")[1]);
+      const drawing = decodeURIComponent(part.src);
       const [, , width, height] = drawing.match(/viewBox="([\d. ]+)"/)[1].split(" ").map(Number);
       const zoom = Math.min(box.width / width, box.height / height);
       // matplotlib writes glyphs of size 100, scaled; a subscript's are smaller.

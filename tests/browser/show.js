@@ -23,7 +23,7 @@ async ([source, { state, ...values }, states]) => {
     return {
       paths, kernel: place("path.kernel"), best: place("g:has(> path.best)"),
       waits: all("path.waits", (path) => path.classList[0]), binds: all("text.binds", text),
-      texts: all("svg > text", text), ticks: all("svg g text", text), words: all(".length b", text),
+      texts: all("svg > text", text), ticks: all("svg g:not(.in-turn) text", text), words: all(".length b", text),
       readings: all(".readings > div", (node) => node.lastChild.data),
       label: el.querySelector("svg").getAttribute("aria-label"),
     };

@@ -75,9 +75,9 @@ def assert_as_ring_1(page, cost):
         drawn_bars = page.locator(f".roofkit-picture svg > path.{kind}").all()[1:]
         lengths = [end_of(bar.get_attribute("d")) - start for bar in drawn_bars]
         assert lengths == pytest.approx([time * second for time in times], abs=0.1)
-    brackets = page.locator(".roofkit-picture svg > path.bracket").all()[1:]
-    for bracket, estimate in zip(brackets, estimates, strict=True):
-        d = bracket.get_attribute("d")
-        ends = starts_of(d)[0], end_of(d)
-        wanted = [start + time * second for time in (estimate.lower, estimate.upper)]
-        assert ends == pytest.approx(wanted, abs=0.1)
+    for row, estimate in zip(page.locator("g.in-turn").all(), estimates, strict=True):
+        drawn = [path.get_attribute("d") for path in row.locator("path").all()]
+        wanted = [start + time * second for time in (0, estimate.comms, estimate.comms)]
+        assert [starts_of(d)[0] for d in drawn] == pytest.approx(wanted[:2], abs=0.1)
+        assert end_of(drawn[1]) == pytest.approx(start + estimate.upper * second, abs=0.1)
+        assert row.locator("text").last.text_content() == f"{engineering(estimate.upper)}s"

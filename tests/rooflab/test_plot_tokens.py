@@ -11,6 +11,7 @@ import roofkit as rk
 from rooflab import plot
 
 A100 = rk.chip("A100 80GB SXM")
+BEST = "best: W4A16"
 N, B = 7e9, 2.0 ** np.arange(11)
 FORMATS = {
     "W16A16": ("bf16", 2, 153.02), "W8A16": ("bf16", 1, 76.51), "W8A8": ("int8", 1, 153.02),
@@ -23,9 +24,9 @@ STEPS = {
 
 
 @functools.cache
-def drawn(speed):
-    """Times, or speeds, of every format: one figure of each, since drawing takes its time."""
-    return plot.over_tokens(B, STEPS, flops=2 * N * B if speed else None)
+def drawn():
+    """Times of every format: one figure, since drawing takes its time."""
+    return plot.over_tokens(B, STEPS)
 
 
 def _curves(ax):
@@ -36,26 +37,27 @@ def _circles(ax):
     return [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
 
 
-@cases("speed", [False, True])
-def test_a_line_turns_where_weights_and_peak_say(speed):
-    ax = drawn(speed)
-    for (x, y), (dtype, size, tokens) in zip(_circles(ax), FORMATS.values(), strict=True):
+def test_a_line_turns_where_weights_and_peak_say():
+    for (x, y), (dtype, size, tokens) in zip(_circles(drawn()), FORMATS.values(), strict=True):
         assert x == pytest.approx(tokens, rel=1e-4)
         assert x == pytest.approx(A100.roofline(dtype).ridge * size / 2)
-        at_turn = A100.peak_flops(dtype) if speed else N * size / A100.bandwidth
-        assert y == pytest.approx(at_turn)
+        assert y == pytest.approx(N * size / A100.bandwidth)
 
 
-def test_times_and_speeds_are_those_of_the_estimate():
-    flops = 2 * N * B
-    times, speeds = drawn(False), drawn(True)
-    for time, speed, step in zip(_curves(times), _curves(speeds), STEPS.values(), strict=True):
+def test_times_are_those_of_the_estimate():
+    times = drawn()
+    for time, step in zip(_curves(times), STEPS.values(), strict=True):
         given = np.isin(time.get_xdata(), B)
         np.testing.assert_allclose(time.get_ydata()[given], step.lower)
-        np.testing.assert_allclose(speed.get_ydata()[given], flops / step.lower)
     assert times.get_ylabel().endswith("(ms)")
-    assert speeds.get_ylabel() == "attainable (FLOP/s)"
     assert (times.get_xscale(), times.get_yscale()) == ("log", "log")
+
+
+def test_a_strip_names_the_best_line_wherever_it_changes():
+    told = [text.get_text() for text in drawn().texts if text.get_text() in {*STEPS, BEST}]
+    assert told == ["best: W4A16", "W4A8", "W8A8"]  # W4A8 is as good as W4A16 at first
+    edges = [patch.get_x() for patch in drawn().patches]
+    assert edges == pytest.approx([1, 38.254, 153.02], rel=0.02)
 
 
 def test_a_line_that_never_turns_has_no_circle():
@@ -66,34 +68,29 @@ def test_a_line_that_never_turns_has_no_circle():
 
 
 def test_the_description_has_the_figures_of_the_drawing():
-    said = drawn(False).roofkit_description
+    said = drawn().roofkit_description
     assert "W4A16: 1.72 ms at 1, 45.9 ms at 1024, compute-bound from 38.3" in said
-    said = drawn(True).roofkit_description
-    assert "W8A8: 4.08 TFLOP/s at 1, 624 TFLOP/s at 1024, compute-bound from 153" in said
 
 
 def test_lines_that_run_together_stay_visible_and_labels_apart():
-    for speed in (False, True):
-        ax = drawn(speed)
-        solid, *with_gaps = _curves(ax)
-        assert solid.get_linestyle() == "-"
-        assert "-" not in {line.get_linestyle() for line in with_gaps}
-        assert len({line.get_linewidth() for line in (solid, *with_gaps)}) == 1
-        labels = [text for text in ax.texts if text.get_text()]
-        assert len(labels) == len(STEPS)
-        assert not texts_overlap(labels)
+    solid, *with_gaps = _curves(drawn())
+    assert solid.get_linestyle() == "-"
+    assert "-" not in {line.get_linestyle() for line in with_gaps}
+    assert len({line.get_linewidth() for line in (solid, *with_gaps)}) == 1
+    labels = [text for text in drawn().texts if text.get_text()]
+    assert len(labels) == len(STEPS) + len(drawn().patches)
+    assert not texts_overlap(labels)
 
 
 @cases(
-    ("tokens", "estimates", "flops", "says"),
+    ("tokens", "estimates", "says"),
     [
-        ([4, 2], STEPS, None, "tokens must be two or more increasing numbers"),
-        (B, STEPS["W8A8"], None, "1 to 5 labels"),
-        (B, {"x": 3}, None, r"estimates\['x'\] must be an Estimate"),
-        (B[:3], STEPS, None, r"estimates\['W16A16'\].math .* each of 3 tokens, got shape \(11,\)"),
-        (B, STEPS, B[:3], r"flops .* each of 11 tokens, got shape \(3,\)"),
+        ([4, 2], STEPS, "tokens must be two or more increasing numbers"),
+        (B, STEPS["W8A8"], "1 to 5 labels"),
+        (B, {"x": 3}, r"estimates\['x'\] must be an Estimate"),
+        (B[:3], STEPS, r"estimates\['W16A16'\].math .* each of 3 tokens, got shape \(11,\)"),
     ],
 )
-def test_anything_else_is_refused(tokens, estimates, flops, says):
+def test_anything_else_is_refused(tokens, estimates, says):
     with pytest.raises(ValueError, match=says):
-        plot.over_tokens(tokens, estimates, flops=flops)
+        plot.over_tokens(tokens, estimates)

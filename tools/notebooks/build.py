@@ -306,5 +306,6 @@ def list_differences(path: Path, content: str) -> list[str]:
 
 def drop_picture_bytes(content: str) -> str:
     """Remove the bytes of pictures from a notebook's text, and label all pictures as PNGs."""
-    content = content.replace("data:image/svg+xml;", "data:image/png;")
+    content = re.sub("<picture><source[^>]+>|</picture>", "", content)
+    content = re.sub(r"data:image/svg\+xml,[^\\]+", "data:image/png;base64,", content)
     return re.sub(r'(data:image/png;base64,|"image/png": ")(?:[\w+/=]|\\n)+', r"\1", content)

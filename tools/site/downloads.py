@@ -26,11 +26,8 @@ def copy_decks(slides, into):
     copied = {}
     for deck, title in titles.items():
         names = {"html": deck.name, "pdf": f"{deck.stem}.pdf", "notes": f"{deck.stem}-notes.pdf"}
-        files = {
-            sentence(f"downloads.{kind}"): name
-            for kind, name in names.items()
-            if (slides / name).is_file()
-        }
+        names = {kind: name for kind, name in names.items() if (slides / name).is_file()}
+        files = {sentence(f"downloads.{kind}"): name for kind, name in names.items()}
         for name in files.values():
             shutil.copy(slides / name, into)
         copied[deck.stem] = {"title": title.strip(), "files": files}

@@ -73,11 +73,9 @@ def make_decks(sources, lectures):
     with ThreadPoolExecutor(2) as pool:
         notebooks = dict(zip(wanted, pool.map(run_notebook, wanted), strict=True))
     everything = [slide for notebook in notebooks.values() for slide in split_slides(notebook)]
-    return {
-        path: make_talk_deck(talks[path], everything, notebooks.values())
-        if path in talks
-        else make_lecture_deck(notebooks[path])
-        for path in sources
+    decks = {path: make_lecture_deck(notebooks[path]) for path in sources if path not in talks}
+    return decks | {
+        path: make_talk_deck(talk, everything, notebooks.values()) for path, talk in talks.items()
     }
 
 

@@ -133,8 +133,10 @@ def _stage_cell(cell):
         return None
     if cell.cell_type == "markdown":
         cell.source = _keep_quantities_whole(cell.source)
-    if any("text/html" in output.get("data", ()) for output in cell.get("outputs", [])):
-        cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
+    for output in cell.get("outputs", []):  # the second picture is for phones
+        if page := output.get("data", {}).get("text/html"):
+            output.data["text/html"] = re.sub("<source [^>]+>|</?picture>", "", page)
+            cell.metadata.tags = [*cell.metadata.get("tags", []), "picture"]
     return cell
 
 
