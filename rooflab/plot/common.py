@@ -358,7 +358,7 @@ def _distance_from(box, place):
 
 def _sample_line(corners, point):
     """Return points along a line through corners, in pixels, two typographic points apart."""
-    steps = []
+    steps = [np.asarray(corners)[:1]]
     for a, b in pairwise(np.asarray(corners)):
         count = max(2, math.ceil(np.hypot(*(b - a)) / (2 * point)))
         steps.append(np.linspace(a, b, count))

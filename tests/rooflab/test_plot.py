@@ -126,15 +126,6 @@ def test_a_label_covers_no_line_and_no_legend(intensity):
                 assert not path.intersects_bbox(box, filled=False)
 
 
-@cases("intensity", [100, 180])
-def test_a_kernel_near_the_ridge_is_named_outside_the_region_of_compute(intensity):
-    roof = rk.chip("A100 40GB SXM").roofline("bf16")
-    ax = plot.roofline({"A100 40GB SXM bf16": roof}, {"your kernel": intensity})
-    ax.figure.canvas.draw()
-    end = ax.transData.inverted().transform(ax.texts[-1].get_window_extent().max)[0]
-    assert end < roof.ridge
-
-
 def test_a_link_binds_under_its_own_name():
     ax = plot.roofline(rk.group(V5E, 2).roofline("bf16"), {"exchange": 10})
     assert "link" in ax.texts[0].get_text()
@@ -145,7 +136,7 @@ def test_labels_of_neighbouring_kernels_do_not_overlap():
     kernels = {f"{x} FLOP/byte": x for x in (1, 1.1, 1.2, 300, 310, 320, 330)}
     ax = plot.roofline(V5E, kernels)
     ax.figure.canvas.draw()
-    assert len(ax.texts) == len(kernels) + 2
+    assert sum(bool(text.get_text()) for text in ax.texts) == len(kernels) + 2
     assert not texts_overlap(ax.texts)
 
 
