@@ -15,6 +15,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 import roofkit as rk
+from benchmarks import whole_runs
 from roofkit.models.predictions import Prediction
 from rooflab import published
 from rooflab.machine import gpus
@@ -414,6 +415,7 @@ def judged_layers():
 def document():
     """Return the text of gpus.toml."""
     lines = [HEAD.strip(), "", f'correlation."{BEFORE}" = {correlation()}']
+    lines.append(f"runs = {_inline(whole_runs.find_interval())}")
     for label in STUDIES:
         its = study(label)
         for chip, variant in parts(label):
@@ -461,6 +463,8 @@ HEAD = """
 #   latency, hop, bus   of a collective: s, s for each GPU except one, bytes/s
 #   fill                s to fill the pipeline of a collective
 #   correlation         of the errors of two kernels in a layer, if whole layers were timed
+#   runs                published runs of whole models: the chips, and the lowest and the highest
+#                       measured / predicted time, with the constants that the file had before
 """
 
 

@@ -1,5 +1,7 @@
 """The command line: measure this machine, or predict times on a GPU."""
 
+import functools
+
 import click
 
 from roofkit.commandline.errors import ErrorSentences
@@ -10,10 +12,9 @@ from rooflab import machine
 
 
 @click.group(cls=ErrorSentences, context_settings={"help_option_names": ["-h", "--help"]})
-@click.pass_context
-def main(context):
+@click.version_option(package_name="rooflab")
+def main():
     """Measure this machine, or predict times on GPUs from published timings."""
-    context.obj = machine.calibrate
 
 
 @main.command()
@@ -30,6 +31,7 @@ def main(context):
 def measure(quick, device, threads, save, save_chip, form):
     """Measure this machine: peaks, bandwidths of memory and caches, and call overhead."""
     measurements = machine.measure(quick=quick, device=device, threads=threads)
+    measurements.chip()  # refuses what has no roof before anything is saved
     if save:
         measurements.save(save)
     if save_chip:
@@ -44,11 +46,12 @@ def measure(quick, device, threads, save, save_chip, form):
     print_answer(form, document, measurements.rows, measurements)
 
 
-main.add_command(
-    click.Command(
-        "predict",
-        callback=llm.callback,
-        params=llm.params,
-        help="Run roofkit's llm command, with a predicted time and interval next to each bound.",
-    )
+@main.command(
+    params=[*llm.params, click.Option(["--software"], help="vLLM 2026 or PyTorch 2024.")],
+    epilog=llm.epilog,
 )
+@click.pass_context
+def predict(context, software, **given):
+    """Run roofkit's llm command, with a predicted time and interval next to each bound."""
+    context.obj = functools.partial(machine.calibrate, software=software)
+    return context.invoke(llm, **given)

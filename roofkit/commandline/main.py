@@ -9,6 +9,7 @@ from roofkit.commandline.models import cnn, llm
 
 
 @click.group(cls=ErrorSentences, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="roofkit")
 def main():
     """Roofline cost models: what limits a computation on a chip, and how long it takes.
 

@@ -1,26 +1,21 @@
 """The ``llm`` and ``cnn`` commands: models layer by layer."""
 
 import sys
-from dataclasses import fields
 
 import click
 
 import roofkit as rk
-from roofkit.commandline.options import (
-    ChipType,
-    add_output_options,
-    in_network_option,
-    latency_option,
-    topology_option,
-)
+from roofkit.commandline.options import ChipType, add_output_options
 from roofkit.commandline.output import format_figures, print_answer
 from roofkit.commandline.serving import NumberList, print_cheapest, print_sweep
+from roofkit.commandline.settings import EPILOG, SettingType
 from roofkit.models import Links, Precision, Split
 
 DOES_NOT_FIT = 3
+ENGINES_RESERVE = 0.1  # the share of memory that vLLM and SGLang leave free by default
 
 
-@click.command()
+@click.command(epilog=EPILOG)
 @click.argument("model", required=False)
 @click.option("--chip", type=ChipType(),
               help="A chip's name or alias, such as a6000, or your own TOML file.")  # fmt: skip
@@ -35,50 +30,14 @@ DOES_NOT_FIT = 3
               help="Tokens per prompt, or a list as for --batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
 @click.option("--weights", help="Format of the weight matrices, such as int4.")
-@click.option("--experts", help="Format of the experts' matrices (default: --weights).")
-@click.option("--scales", type=int, help="Number of narrow weights that share a 16-bit scale.")
-@click.option("--activations", help="Format of matrix inputs, such as fp8 if quantised.")
 @click.option("--kv", help="Format of the KV cache.")
-@click.option("--embedding", help="Format of the embedding.")
-@click.option("--lm-head", help="Format of lm_head.")
-@click.option("--stream", help="Format of the residual stream and everything between matrices.")
 @click.option("--tensor", type=int, default=1, show_default=True, help="Chips per layer.")
-@click.option("--pipeline", type=int, default=1, show_default=True, help="Pipeline stages.")
-@click.option("--data", type=int, default=1, show_default=True, help="Replicas of the model.")
-@click.option("--expert", type=int, default=1, show_default=True, help="Expert parallelism.")
-@click.option(
-    "--unfused", is_flag=True, help="Count norms, activations and adds as separate kernels."
-)
-@click.option("--attention", type=click.Choice(["flash", "unfused"]), default="flash",
-              show_default=True)  # fmt: skip
-@topology_option
-@click.option("--nodes", type=click.IntRange(1), default=1, show_default=True,
-              help="Number of nodes to spread the --tensor chips over.")  # fmt: skip
-@click.option("--card", type=float, help="Bytes/s, one way, of each chip's network card.")
-@click.option("--pipeline-link", type=float,
-              help="Bytes/s, one way, from a chip to the next stage.")  # fmt: skip
-@latency_option
-@in_network_option
-@click.option("--unconfirmed", is_flag=True, help="Use values that haven't been confirmed.")
-@click.option("--new", type=float, help="Add a pass over this many new tokens per sequence.")
-@click.option("--cached", type=float, help="Tokens already in the cache for --new (default: none).")
-@click.option("--convention", default="roofkit", show_default=True, help="roofkit or llm-viewer.")
-@click.option("--reserve", type=float, default=0.0, show_default=True,
-              help="Memory to keep free, in bytes or as a share below 1.")  # fmt: skip
-@click.option("--chunk", type=float, default=8192, show_default=True,
-              help="Prefill at most this many tokens at a time, to save memory.")  # fmt: skip
+@click.option("--set", "settings", type=SettingType(), multiple=True,
+              help="Any other setting, such as precision.activations=fp8 (see below).")  # fmt: skip
 @click.option("--must-fit", is_flag=True, help=f"Exit with code {DOES_NOT_FIT} if it doesn't fit.")
-@click.option(
-    "--tokens-per-second",
-    type=float,
-    help="Total load. Prints the number of replicas needed, and their batch, instead.",
-)
-@click.option("--per-token", type=float, help="Maximum time per token, in seconds.")
-@click.option("--first-token", type=float, help="Maximum time to the first token, in seconds.")
 @click.option("--price", type=float, help="Price per chip-hour. Prints the price of tokens.")
 @add_output_options
-def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, reserve,
-        tokens_per_second, per_token, first_token, price, **given):  # fmt: skip
+def llm(model, chip, batch, prompt, output, weights, kv, tensor, settings, must_fit, price, form):
     """Show a language model layer by layer: prefill, decode, generation and memory.
 
     MODEL is a name, or the path of a Hugging Face config.json or its folder. Without MODEL, list
@@ -97,15 +56,18 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
     calibrate = click.get_current_context().obj  # rooflab's commands set it
+    chosen = {"precision": {"weights": weights, "kv": kv}, "split": {"tensor": tensor}}
+    for group, name, value in settings:
+        chosen.setdefault(group, {})[name] = value
+    room = {"chunk": 8192.0, "reserve": ENGINES_RESERVE} | chosen.get("memory", {})
+    extra, limits = chosen.get("pass", {}), chosen.get("limit", {})
     served = rk.llm(model).on(chip, calibration=calibrate and calibrate(chip),
-                              **_group_options(chip, **given))  # fmt: skip
-    room = {"chunk": chunk, "reserve": reserve}
-    limits = {"tokens_per_second": tokens_per_second, "per_token": per_token,
-              "first_token": first_token}  # fmt: skip
-    asked = price is not None or any(each is not None for each in limits.values())
-    several = len(batch) * len(prompt) > 1
-    if (asked or several) and (calibrate or new is not None or cached is not None):
-        raise click.UsageError("predictions, --new and --cached need a single batch and prompt")
+                              **_read_groups(chip, chosen))  # fmt: skip
+    asked, several = bool(price is not None or limits), len(batch) * len(prompt) > 1
+    if several and extra:
+        raise click.UsageError("pass.new needs a single batch and prompt")
+    if asked and (extra or calibrate):
+        raise click.UsageError("limits and prices go with roofkit's bounds, without pass.new")
     if asked:
         if len(prompt) > 1 or batch != [1]:
             raise click.UsageError("give one --prompt and no --batch; the command finds the batch")
@@ -116,10 +78,10 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         sys.exit(DOES_NOT_FIT if must_fit and not fit else 0)
     (batch,), (prompt,) = batch, prompt
     tables = {"prefill": served.prefill(batch, prompt), "decode": served.decode(batch, prompt)}
-    if new is not None:
-        tables["forward"] = served.forward(batch, new, cached or 0)
-    elif cached is not None:
-        raise click.UsageError("--cached needs --new, the number of new tokens")
+    if extra:
+        if "new" not in extra:
+            raise click.UsageError("pass.cached needs pass.new, the number of new tokens")
+        tables["forward"] = served.forward(batch, extra["new"], extra.get("cached", 0))
     run = served.generate(batch, prompt, output)
     memory = served.memory(batch, prompt, output, **room)
     figures = [
@@ -134,18 +96,16 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         ("total memory", "memory_bytes", memory.total, "B"),
         *_memory_figures(memory),
     ]
-    for name, table in tables.items() if calibrate else ():
-        figures += _prediction_figures(name, table.prediction)
+    if calibrate:
+        for name, table in tables.items():
+            figures += _prediction_figures(name, table.prediction)
+        figures += _prediction_figures("generation", run.prediction)
     rows = [{"pass": name, **row} for name, table in tables.items() for row in table.rows]
     document = {
-        "model": served.model.name,
-        "chip": served.chip.name,
-        "batch": batch,
-        "prompt": prompt,
-        "output": output,
-        **{name: table.rows for name, table in tables.items()},
+        "model": served.model.name, "chip": served.chip.name, "batch": batch, "prompt": prompt,
+        "output": output, **{name: table.rows for name, table in tables.items()},
         "totals": {key: value for _, key, value, _ in figures},
-    }
+    }  # fmt: skip
     text = "\n\n".join([*map(repr, tables.values()), format_figures(figures)])
     print_answer(form, document, rows, text)
     if must_fit and memory.fits is None:
@@ -154,24 +114,20 @@ def llm(model, chip, batch, prompt, output, chunk, must_fit, form, new, cached, 
         sys.exit(DOES_NOT_FIT)
 
 
-def _group_options(chip, topology, nodes, card, pipeline_link, with_latency, in_network, unfused,
-             attention, unconfirmed, convention, **given):  # fmt: skip
-    """Return keyword arguments for LLM.on, grouped as it expects them."""
-    split = Split(**{each.name: given.pop(each.name) for each in fields(Split)
-                     if each.name in given})  # fmt: skip
-    joined = topology
+def _read_groups(chip, chosen):
+    """Return the arguments of ``LLM.on`` for settings by group."""
+    links, count = dict(chosen.get("links", {})), dict(chosen.get("count", {}))
+    split = Split(**chosen["split"])
+    joined, nodes = links.pop("topology", None), links.pop("nodes", 1)
+    card = links.pop("card", None)
     if nodes > 1 or card is not None:
         chips, rest = divmod(split.tensor, nodes)
         if rest:
-            raise click.UsageError(f"--nodes {nodes} must divide --tensor {split.tensor}")
-        joined = rk.group(chip, chips, topology=topology, nodes=nodes, card=card)
-    return {
-        "precision": Precision(**given), "split": split,
-        "links": Links(tensor=joined, pipeline=pipeline_link, with_latency=with_latency,
-                       in_network=in_network),
-        "fused": False if unfused else None, "attention": attention, "unconfirmed": unconfirmed,
-        "convention": convention,
-    }  # fmt: skip
+            raise click.UsageError(f"links.nodes={nodes} must divide --tensor {split.tensor}")
+        joined = rk.group(chip, chips, topology=joined, nodes=nodes, card=card)
+    links["with_latency"] = links.pop("latency", False)
+    return {"precision": Precision(**chosen["precision"]), "split": split,
+            "links": Links(tensor=joined, **links), **count}  # fmt: skip
 
 
 def _memory_figures(memory):
@@ -185,11 +141,12 @@ def _memory_figures(memory):
 
 
 def _prediction_figures(name, prediction):
-    coverage = "not known" if prediction.coverage is None else prediction.coverage
+    tested, unknown = prediction.coverage is not None, "not tested"
+    high, coverage = (prediction.high, prediction.coverage) if tested else (unknown, unknown)
     return [
         (f"{name}, predicted", f"{name}_predicted_seconds", prediction.seconds, "s"),
         ("from", f"{name}_predicted_low_seconds", prediction.low, "s"),
-        ("to", f"{name}_predicted_high_seconds", prediction.high, "s"),
+        ("to", f"{name}_predicted_high_seconds", high, "s" if tested else ""),
         ("share of measurements in it", f"{name}_predicted_coverage", coverage, ""),
     ]
 

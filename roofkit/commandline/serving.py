@@ -32,22 +32,34 @@ def print_sweep(form, served, batches, prompts, output, room):
             "prompt": prompt, "batch": batch, "output": output,
             "first_token_seconds": run.time_to_first_token, "token_seconds": run.time_per_token,
             "tokens_per_second": run.tokens_per_second, "memory_bytes": memory.total,
-            "fits": memory.fits,
+            "fits": memory.fits, **predict_step(run),
         })  # fmt: skip
     words = {True: "yes", False: "no", None: "unknown"}
+    heads = ("prompt", "batch", "first token", "per token", "tokens/s", "memory", "fits")
+    more = ("predicted", "from", "to") if served.calibration else ()
     text = format_text_table(
-        ("prompt", "batch", "first token", "per token", "tokens/s", "memory", "fits"), ("",) * 7,
+        heads + more, ("",) * len(heads + more),
         [
             (f"{row['prompt']:g}", f"{row['batch']:g}",
              format_quantity(row["first_token_seconds"], "s"),
              format_quantity(row["token_seconds"], "s"), f"{row['tokens_per_second']:.0f}",
-             format_quantity(row["memory_bytes"], "B"), words[row["fits"]])
+             format_quantity(row["memory_bytes"], "B"), words[row["fits"]],
+             *(format_quantity(value, "s") for value in list(row.values())[len(heads) + 1 :]))
             for row in rows
         ],
     )  # fmt: skip
     kept = "" if room["reserve"] else ", nothing reserved"
     print_answer(form, rows, rows, f"{served}, output {output}{kept}\n\n{text}")
     return all(row["fits"] for row in rows)
+
+
+def predict_step(run):
+    """Return the predicted seconds per token and their interval, if there is a calibration."""
+    if run.deployment.calibration is None or not run.steps:
+        return {}
+    step = (1 / run.steps) * run.predicted_decoding
+    return {"predicted_token_seconds": step.seconds, "predicted_token_low_seconds": step.low,
+            "predicted_token_high_seconds": step.high}  # fmt: skip
 
 
 def print_cheapest(form, served, prompt, output, price, limits, room):

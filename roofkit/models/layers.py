@@ -271,17 +271,14 @@ class LayerTable(Sequence):
 
     @property
     def rows(self):
-        """One dict per layer, in SI units, ready for JSON and CSV."""
-        estimates = [layer.estimate for layer in self.layers]
-        bounds = [
-            (layer, estimate.lower, estimate.bound)
-            for layer, estimate in zip(self.layers, estimates, strict=True)
-        ]
-        total = 0.0
-        for layer, seconds, _ in bounds:
-            total = total + layer.count * seconds
-        return [
-            {
+        """One dict per layer, in SI units, ready for JSON and CSV.
+
+        With a calibration, ``predicted_seconds`` are those of one occurrence, like ``seconds``.
+        """
+        total, rows = self.time, []
+        for layer in self.layers:
+            estimate = layer.estimate
+            rows.append({
                 "layer": layer.name,
                 "count": layer.count,
                 "flops": layer.flops,
@@ -292,12 +289,19 @@ class LayerTable(Sequence):
                 "link_bytes": layer.link,
                 "flops_per_byte": layer.intensity,
                 "attainable_flops_per_s": layer.attainable,
-                "bound": bound,
-                "seconds": seconds,
-                "share": layer.count * seconds / total,
-            }
-            for layer, seconds, bound in bounds
-        ]
+                "bound": estimate.bound,
+                "seconds": estimate.lower,
+                "share": layer.count * estimate.lower / total,
+                **self._predict_row(layer),
+            })  # fmt: skip
+        return rows
+
+    def _predict_row(self, layer):
+        if self.calibration is None:
+            return {}
+        found = layer.predict(self.calibration)
+        return {"predicted_seconds": found.seconds, "predicted_low_seconds": found.low,
+                "predicted_high_seconds": found.high}  # fmt: skip
 
     def to_frame(self):
         """Return the rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.
@@ -307,7 +311,6 @@ class LayerTable(Sequence):
         return to_frame(self._rows_by_point())
 
     def _rows_by_point(self):
-
         rows = self.rows
         shape = np.broadcast_shapes(*(np.shape(value) for row in rows for value in row.values()))
         if not shape:

@@ -9,15 +9,18 @@ import numpy as np
 from roofkit._inputs import check_number
 from roofkit._units import format_quantity
 
+NEGLIGIBLE = 0.01  # share of a total that does not decide whether its interval was tested
+
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
     """A predicted time in seconds, and an interval that should contain the measured time.
 
-    ``coverage`` is the share of measurements that fall between ``low`` and ``high``, or None if it
-    is unknown. ``basis`` describes the measurements that were used and those that were missing,
-    separated by "; ". ``correlation``, from 0 to 1, is the correlation between the errors of two
-    such predictions, which ``total`` uses.
+    ``coverage`` is the share of measurements that fall between ``low`` and ``high``. It is None if
+    nothing like this was timed; then ``low`` is the bound. ``basis`` describes the measurements
+    that were used and those that were missing, separated by "; ". ``correlation``, from 0 to 1, is
+    the correlation between the errors of two such predictions, which ``total`` uses. Raises
+    ValueError if a time is not finite.
 
     >>> one = Prediction(1e-3, 0.9e-3, 1.2e-3, basis="an example")
     >>> 40 * one
@@ -31,11 +34,18 @@ class Prediction:
     basis: str = ""
     correlation: float = 1.0
 
+    def __post_init__(self):
+        if not np.isfinite(self.seconds).all():
+            raise ValueError(f"a predicted time must be finite, got {self.seconds!r}: {self.basis}")
+
     def __repr__(self):
         low, high = format_quantity(self.low, "s"), format_quantity(self.high, "s")
-        share = "" if self.coverage is None else f"{self.coverage:.0%} "
-        share += f"between {low} and {high}"
-        return f"Prediction({format_quantity(self.seconds, 's')}, {share}: {self.basis})"
+        range_ = (
+            f"{self.coverage:.0%} between {low} and {high}"
+            if self.coverage
+            else (f"at least {low}, interval not tested")
+        )
+        return f"Prediction({format_quantity(self.seconds, 's')}, {range_}: {self.basis})"
 
     def __mul__(self, times):
         """Predict ``times`` calls. All have the same error, so the interval scales too."""
@@ -53,8 +63,9 @@ class Prediction:
 
         On each side, half-widths h combine to sqrt(r (Σh)² + (1-r) Σh²), the spread of a sum whose
         terms have the correlation r, the largest of any part. With r = 1, this is the plain sum.
-        The coverage is the lowest of any part, or None if a part has none. A reason that several
-        parts share appears only once in the basis. Raises ValueError if there are no parts.
+        The coverage is the lowest of any part, or None if parts without one take over 1% of the
+        time. A reason that several parts share appears only once in the basis. Raises ValueError if
+        there are no parts.
 
         >>> part = Prediction(1e-3, 0.9e-3, 1.1e-3, correlation=0.0)
         >>> whole = Prediction.total([part] * 4)
@@ -64,10 +75,11 @@ class Prediction:
         parts = list(parts)
         if not parts:
             raise ValueError("total needs at least one prediction, got none")
-        known = [part.coverage for part in parts]
-        coverage = None if None in known else min(known)
-        correlation = max(part.correlation for part in parts)
         seconds = sum(part.seconds for part in parts)
+        untested = sum(part.seconds for part in parts if part.coverage is None)
+        tested = [part.coverage for part in parts if part.coverage is not None]
+        coverage = None if np.any(untested > NEGLIGIBLE * seconds) else min(tested, default=None)
+        correlation = max(part.correlation for part in parts)
         below = _add_correlated_spreads([part.seconds - part.low for part in parts], correlation)
         above = _add_correlated_spreads([part.high - part.seconds for part in parts], correlation)
         reasons = dict.fromkeys(reason for part in parts for reason in part.basis.split("; "))

@@ -33,3 +33,6 @@ class TimePredictor(Protocol):
 
     def total(self, parts) -> Any:
         """Predict kernels that run one after another."""
+
+    def judge_run(self, prediction, least) -> Any:
+        """Give a run of ``least`` seconds or more the interval of timed runs, if there are any."""

@@ -9,10 +9,10 @@ import numpy as np
 from roofkit._inputs import check_number, check_sizes, itemsize, read_dtype
 from roofkit._units import engineering
 from roofkit.hardware import Chip
-from roofkit.kernels import SOFTMAX_FLOPS, matmul
+from roofkit.kernels import matmul
 from roofkit.models.predictions import Prediction
 from roofkit.roofline import Cost, Roofline
-from rooflab.machine.gpu_kernels import PASSES, check_row_kernel_kind
+from rooflab.machine.gpu_kernels import PASSES, check_row_kernel_kind, count_attention
 from rooflab.machine.gpus import find_gpu_calibration
 from rooflab.machine.measurements import Measurements
 
@@ -68,9 +68,8 @@ class Calibration:
     def predict(self, cost, dtype=None):
         """Return the predicted time of one call, with an interval, as a Prediction.
 
-        The interval comes from leaving points out of the fit, one at a time. The errors of
-        predictions are assumed to be fully correlated. Raises ValueError if no points in this
-        ``dtype`` were fitted.
+        The interval comes from leaving points out of the fit, one at a time. Raises ValueError if
+        no points in this ``dtype`` were fitted.
         """
         if dtype is not None:
             self._check_dtype(dtype)
@@ -115,11 +114,10 @@ class Calibration:
 
         Arguments are as for ``GPUCalibration.attention``.
         """
-        tokens, keys, size = batch * new, cached + new, itemsize(self._check_dtype(dtype))
-        pairs = batch * (cached * new + new * (new + 1) / 2)
-        moved = 2 * size * tokens * heads * head_dim
-        moved = moved + 2 * kv_itemsize * batch * keys * kv_heads * head_dim
-        prediction = self.predict(Cost((4 * head_dim + SOFTMAX_FLOPS) * heads * pairs, moved))
+        size = itemsize(self._check_dtype(dtype))
+        prediction = self.predict(
+            count_attention(batch, new, cached, heads, kv_heads, head_dim, kv_itemsize, size)
+        )
         basis = f"{prediction.basis}; none is an attention kernel"
         return replace(prediction, coverage=None, basis=basis)
 
@@ -130,6 +128,10 @@ class Calibration:
     all_gather = transfer = all_reduce
 
     total = staticmethod(Prediction.total)
+
+    def judge_run(self, prediction, least):
+        """Return the prediction as it is, because no whole run was timed."""
+        return prediction
 
     def _check_dtype(self, dtype):
         dtype = dtype or self.dtype
@@ -164,17 +166,14 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
 
     Returns a Calibration for timings, or a GPUCalibration for a GPU.
 
-    The fit minimises log(predicted / measured), so microseconds count as much as seconds. Its loss
-    gives outliers little weight: soft L1 first, then Cauchy at the scale of the residuals. An
-    efficiency above 1 means that data came from a cache or that the roof is too low. The overhead
-    is at least the measured time of an almost empty call (0 if not measured) and at most that of
-    the fastest point. Fitting needs SciPy, and warns if the points do not determine the overhead.
+    The fit minimises log(predicted / measured) with little weight for outliers. An efficiency above
+    1 means that data came from a cache or that the roof is too low. The overhead is at least the
+    measured time of an almost empty call and at most that of the fastest point. Fitting needs
+    SciPy, and warns if the points do not determine the overhead.
 
-    Raises ValueError if either side of the ridge has fewer than three points, if all memory-bound
-    points move about the same number of bytes, or if the points do not determine a parameter. Fit
-    shapes similar to those you predict, because a three-parameter model does not extrapolate far.
-    For a GPU, raises ValueError if it is not made by NVIDIA, if a value is missing or unconfirmed,
-    or if the software was not timed.
+    Raises ValueError if the points do not determine the parameters: three on each side of the ridge
+    are the least. Fit shapes similar to those you predict. For a GPU, raises ValueError if it is
+    not made by NVIDIA, if a value is missing or unconfirmed, or if the software was not timed.
 
     >>> truth = Calibration(Roofline(1e12, 1e11), 0.8, 0.5, 1e-5)
     >>> cost = Cost(1e9, np.geomspace(1e6, 1e10, 12))

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from roofkit.kernels import SOFTMAX_FLOPS
+from roofkit.roofline import Cost
+
 # Libraries choose the output tile of a thread block from TILES, and the number of blocks that share
 # the sum along D from SPLITS. The formula uses the fastest combination.
 TILES = ((64, 64), (64, 128), (128, 64), (128, 128), (64, 256), (256, 64), (128, 256), (256, 128))
@@ -29,6 +32,14 @@ BLOCK_QUERIES = 64  # queries per block of attention, and keys read at a time
 # of the similar kind in TIMED_KINDS.
 PASSES = {"add": 3, "rms_norm": 2, "layer_norm": 2, "gated_activation": 3, "activation": 2}
 TIMED_KINDS = {"layer_norm": "rms_norm", "activation": "gated_activation"}
+
+
+def count_attention(batch, new, cached, heads, kv_heads, head_dim, kv_itemsize, size):
+    """Return the Cost of causal attention over ``new`` tokens after ``cached`` in each sequence."""
+    pairs = batch * (cached * new + new * (new + 1) / 2)
+    moved = 2 * size * batch * new * heads * head_dim
+    moved = moved + 2 * kv_itemsize * batch * (cached + new) * kv_heads * head_dim
+    return Cost((4 * head_dim + SOFTMAX_FLOPS) * heads * pairs, moved)
 
 
 def check_row_kernel_kind(kind):
@@ -88,12 +99,12 @@ def matmul(gpu, constants, B, D, F, itemsize, stored=None):
         results = [matmul(gpu, c, *piece, itemsize, stored) for piece in zip(*pieces, strict=True)]
         return tuple(np.concatenate(parts).reshape(shape) for parts in zip(*results, strict=True))
     m, n, s = (column.reshape(-1, *[1] * len(shape)) for column in (_M, _N, _S))
-    if stored != itemsize:
-        m = np.minimum(m, MATRIX_UNIT_ROWS * np.ceil(B / MATRIX_UNIT_ROWS))
     narrowing = "row" in c
     if narrowing:
         lowest, narrowest = np.where(B <= 128, 64, 128), np.where(B <= 64, 64, 128)
         chosen = (s == 1) & (m >= lowest) & (n >= narrowest)
+    if stored != itemsize:
+        m = np.minimum(m, MATRIX_UNIT_ROWS * np.ceil(B / MATRIX_UNIT_ROWS))
     blocks = np.ceil(B / m) * np.ceil(F / n) * s
     k = TILE_DEPTH * np.ceil(D / (s * TILE_DEPTH))
     waves = np.ceil(blocks / gpu.multiprocessors)
@@ -127,9 +138,8 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
     """Return the seconds of a residual add, a norm of each row, or a (gated) activation.
 
     In norms and activations, one block works on each row, ``BLOCK_THREADS`` elements at a time. A
-    multiprocessor runs ``gpu.rows`` blocks, so rows run in waves, and its bytes in flight are
-    limited. Data that earlier kernels left in the L2 cache saves a share of the memory time:
-    ``cached`` if the bytes fill at most 0.6 of the cache, falling to 0 at 1.2 of it.
+    multiprocessor runs ``gpu.rows`` blocks, and its bytes in flight are limited. Data left in the
+    L2 cache saves ``cached`` of the memory time up to 0.6 of the cache, and none from 1.2 on.
     """
     c = constants
     moved = PASSES[kind] * itemsize * np.asarray(rows, float) * width
@@ -147,10 +157,9 @@ def row_kernel(gpu, constants, rows, width, itemsize, kind):
 def prefill(gpu, constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize=2):
     """Return the seconds of fused attention over ``new`` tokens in each of ``batch`` sequences.
 
-    A block works on ``BLOCK_QUERIES`` queries of a head and reads the same number of keys at a
-    time, up to the last one that the mask allows. Each query-key pair costs the FLOPs of two
-    products and a softmax. All blocks share the multiprocessors, and the longest runs last. Reading
-    queries and writing results overlap with this; writing K and V to the cache does not.
+    A block works on ``BLOCK_QUERIES`` queries of a head and reads as many keys at a time. Each
+    query-key pair costs two products and a softmax. All blocks share the multiprocessors, and the
+    longest runs last. Moving queries and results overlaps; writing K and V to the cache does not.
     """
     c, rate = constants, constants["peak"] * gpu.peak / gpu.multiprocessors
     blocks, before = (np.ceil(np.asarray(tokens) / BLOCK_QUERIES) for tokens in (new, cached))

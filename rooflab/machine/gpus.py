@@ -1,7 +1,4 @@
-"""Predict kernel times on a GPU from its data sheet and from constants fitted to timings.
-
-The constants depend on the software too, since newer libraries run the same kernel faster.
-"""
+"""Predict kernel times on a GPU, for some software, from its data sheet and fitted constants."""
 
 import functools
 import math
@@ -44,7 +41,7 @@ def find_gpu_calibration(name, software=None):
     """Return the GPUCalibration of a GPU, a name or a Chip, with errors as for ``calibrate``.
 
     A100 80GB SXM, H100 SXM and, for matmuls, L40S were timed. Other NVIDIA GPUs use the constants
-    of the timed GPU whose multiprocessors have the most similar speed, and have no coverage.
+    of the timed GPU whose multiprocessors are most alike, and have no coverage.
 
     >>> a100 = find_gpu_calibration("A100 80GB SXM")
     >>> a100.matmul(B=512, D=8192, F=8192)
@@ -68,9 +65,8 @@ class GPUCalibration:
     """Predictor of the times of matmuls, row kernels, attention and collectives on a GPU.
 
     Methods broadcast over sizes and return a Prediction, whose basis names the GPU, library and
-    year; ``total`` adds predictions. If this exact GPU, software, dtype and size were timed, nine
-    of ten measurements fall in the interval; otherwise ``coverage`` is None. ``nearest_gpu`` is the
-    timed GPU with the most similar speed, and ``software`` runs the kernels.
+    year. If this GPU, software, dtype and size were timed, nine of ten measurements fall in the
+    interval; otherwise ``coverage`` is None. ``nearest_gpu`` is the timed GPU most like it.
     """
 
     chip: Chip
@@ -85,10 +81,9 @@ class GPUCalibration:
     def matmul(self, B, D, F, dtype="bf16", weight_itemsize=None):
         """Return the time of one library call that computes X[B, D] · W[D, F].
 
-        In 8 bits, this includes narrowing X from 16 bits; the result has 16 bits. A dtype that was
-        not timed uses its own peak and bytes. A narrower W, stored in ``weight_itemsize`` bytes per
-        element (including its share of a scale), is widened on the chip. No such kernel was timed,
-        so the interval starts at the bound.
+        In 8 bits, this includes narrowing X from 16 bits; the result has 16 bits. A narrower W,
+        stored in ``weight_itemsize`` bytes per element (including its share of a scale), is widened
+        on the chip; no such kernel was timed.
         """
         B, D, F = check_sizes(B=B, D=D, F=F)
         dtype = read_dtype(dtype)
@@ -99,22 +94,19 @@ class GPUCalibration:
         variant = "fp8" if size < 2 and self._is_timed("matmul", "fp8") else "bf16"
         fit, gpu = self._find_fit("matmul", variant), self._gpu_for(dtype)
         seconds, regime = time_matmul(gpu, fit.constants, B, D, F, size, stored)
-        caveats = [] if dtype in fit.dtypes else [f"no {dtype} matmul was timed"]
-        if stored == size:
-            return self._prediction(fit, seconds, regime, caveats, B=B, D=D, F=F)
-        caveats.append(f"no kernel with {8 * stored:.3g}-bit weights was timed")
-        prediction = self._prediction(fit, seconds, regime, caveats, B=B, D=D, F=F)
-        moved = stored * D * F + size * (B * D + B * F)
-        bound = self.chip.roofline(dtype).estimate(Cost(2 * B * D * F, moved)).lower
-        return replace(prediction, low=bound)
+        caveats = fit.find_gap(dtype, "matmul")
+        if stored != size:
+            caveats.append(f"no kernel with {8 * stored:.3g}-bit weights was timed")
+        cost = Cost(2 * B * D * F, stored * D * F + size * (B * D + B * F))
+        least = self.chip.roofline(dtype).estimate(cost).lower
+        return self._prediction(fit, seconds, regime, caveats, least, B=B, D=D, F=F)
 
     def elementwise(self, rows, width, kind="add", dtype="bf16"):
         """Return the time of a kernel that works on rows of this width.
 
-        ``kind`` is "add" (reads two rows, writes one), "rms_norm" or "layer_norm" (reads one,
-        writes one), "gated_activation" (reads gate and up, writes their product, ``width`` each) or
-        "activation" (reads one, writes one). LayerNorms and ungated activations were not timed, so
-        their bytes and the constants of RMSNorms and gated activations are used.
+        ``kind`` is "add" (reads two rows, writes one), "rms_norm", "layer_norm" or "activation"
+        (each reads one, writes one) or "gated_activation" (reads two, writes one). LayerNorms and
+        ungated activations were not timed: the constants are those of the most similar kind.
         """
         gpu_kernels.check_row_kernel_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
@@ -122,39 +114,37 @@ class GPUCalibration:
         timed_kind = gpu_kernels.TIMED_KINDS.get(kind, kind)
         fit, size = self._find_fit("elementwise", timed_kind), itemsize(dtype)
         seconds, regime = time_row_kernel(self.gpu, fit.constants, rows, width, size, kind)
-        caveats = [] if dtype in fit.dtypes else [f"no {dtype} kernel was timed"]
+        caveats = fit.find_gap(dtype, "kernel")
         if timed_kind != kind:
             words = kind.replace("_", " "), timed_kind.replace("_", " ")
             caveats.append("no {} was timed: predicted from its bytes like a {}".format(*words))
-        return self._prediction(fit, seconds, regime, caveats, rows=rows, width=width)
+        least = gpu_kernels.PASSES[kind] * size * rows * width / float(self.chip.bandwidth)
+        return self._prediction(fit, seconds, regime, caveats, least, rows=rows, width=width)
 
     def attention(
         self, batch, new, cached, heads, kv_heads, head_dim, dtype="bf16", kv_itemsize=2
     ):  # fmt: skip
         """Return the time of fused attention: ``new`` tokens per sequence after ``cached`` tokens.
 
-        This is vLLM's attention, which writes K and V of the new tokens to a paged cache and masks
-        later tokens. ``heads`` query heads share ``kv_heads`` KV heads of ``head_dim`` elements,
-        each stored in ``kv_itemsize`` bytes in the cache. One new token is a decoding step; several
-        without cached tokens are a prefill. Other passes were not timed.
+        This is vLLM's attention, which writes K and V of the new tokens to a paged cache. ``heads``
+        query heads share ``kv_heads`` KV heads of ``head_dim`` elements of ``kv_itemsize`` bytes.
+        Only steps of one new token and prefills without cached tokens were timed.
         """
         batch, new, heads = check_sizes(batch=batch, new=new, heads=heads)
         kv_heads, head_dim = check_sizes(kv_heads=kv_heads, head_dim=head_dim)
         cached = check_number(cached, "cached", above=False)
         dtype = read_dtype(dtype)
         decoding = np.all(np.asarray(new) == 1)
-        fit, gpu = (
-            self._find_fit("attention", "decode" if decoding else "prefill"),
-            self._gpu_for(dtype),
-        )
-        seconds, regime = time_attention(
-            gpu, fit.constants, batch, new, cached, heads, kv_heads, head_dim, kv_itemsize
-        )
-        caveats = [] if dtype in fit.dtypes else [f"no {dtype} attention was timed"]
+        fit = self._find_fit("attention", "decode" if decoding else "prefill")
+        gpu, shape = self._gpu_for(dtype), (heads, kv_heads, head_dim, kv_itemsize)
+        seconds, regime = time_attention(gpu, fit.constants, batch, new, cached, *shape)
+        caveats = fit.find_gap(dtype, "attention")
         if kv_itemsize != 2:
             caveats.append(f"no {8 * kv_itemsize:.3g}-bit cache was timed")
+        cost = gpu_kernels.count_attention(batch, new, cached, *shape, itemsize(dtype))
+        least = self.chip.roofline(dtype).estimate(cost).lower
         return self._prediction(
-            fit, seconds, regime, caveats, batch=batch, new=new, cached=cached, heads=heads,
+            fit, seconds, regime, caveats, least, batch=batch, new=new, cached=cached, heads=heads,
             kv_heads=kv_heads, head_dim=head_dim, tokens=batch * (new + cached),
         )  # fmt: skip
 
@@ -162,10 +152,9 @@ class GPUCalibration:
         """Return the time of an all-reduce of ``size`` bytes on each of ``gpus`` GPUs.
 
         ``topology`` is "switch" if an NVSwitch connects all GPUs of a node, and "pairs" if NVLink
-        connects pairs and the host the rest. If ``gpus_per_node`` is less than ``gpus``, a network
-        connects the nodes; only the network of one kind of A100 node was timed. No interval starts
-        below the bound of the links, ``roofkit.network.all_reduce``, in which a switch does the
-        adding if it can. Raises ValueError for more GPUs than a switch connects.
+        connects pairs and the host the rest. If ``gpus_per_node`` is less, a network connects the
+        nodes; only that of one kind of A100 node was timed. No interval starts below the links'
+        bound, ``roofkit.network.all_reduce``. Raises ValueError for more GPUs than can be joined.
         """
         return self._collective("all_reduce", size, gpus, topology, gpus_per_node)
 
@@ -199,10 +188,9 @@ class GPUCalibration:
             )
         constants = {**fit.constants, "bus": bus}
         seconds, regime = time_collective(constants, link, size, gpus, PASSES[kernel])
-        prediction = self._prediction(fit, seconds, regime, [], size=size, gpus=gpus)
-        if not layout or TIMED_TOPOLOGIES.get(layout.topology) != topology:
-            return prediction
-        if per_node > layout.largest:
+        prediction = self._prediction(fit, seconds, regime, [], seconds, size=size, gpus=gpus)
+        joins = layout and TIMED_TOPOLOGIES.get(layout.topology)
+        if joins != topology or per_node > layout.largest:
             return prediction
         node = network.group(self.chip, per_node)
         return _at_least(prediction, getattr(network, kernel)(size, node).seconds)
@@ -211,10 +199,9 @@ class GPUCalibration:
         """Return the time to send data that takes a chip's links ``at_best`` seconds or more.
 
         A collective sends each chip's part of an ``array`` to all others, ``passes`` times: once
-        for an all-gather, twice for an all-reduce. If groups connected like ``group`` were timed,
-        those timings predict the time. Otherwise, it is ``at_best`` (or, with several nodes, the
-        time of the collective within a node if longer) plus the group's hops and the overhead of a
-        call, without coverage. No interval starts below ``at_best``.
+        for an all-gather, twice for an all-reduce. If no group connected like ``group`` was timed,
+        the time is ``at_best`` (or that within a node if longer) plus the group's hops and the
+        overhead of a call, without coverage. No interval starts below ``at_best``.
         """
         topology, longest = self._timed_topology(group), at_best
         if passes and topology:
@@ -228,28 +215,37 @@ class GPUCalibration:
                 return _at_least(collective, at_best)
             longest = larger(at_best, collective.seconds)
         hops = 0.0 if group is None else max(passes, 1) * group.hops * group.latency
-        seconds = longest + hops + self._find_fit("matmul", "bf16").constants["overhead"]
+        fit = self._find_fit("matmul", "bf16")
+        seconds = longest + hops + fit.constants["overhead"]
         basis = "transfers over such links were not timed, so the links' specifications are used"
-        return Prediction(seconds, at_best, seconds * _widest_interval("all_reduce"), None, basis)
+        return Prediction(seconds, at_best, seconds * fit.slowest, None, basis)
 
     def predict(self, cost, dtype="bf16"):
         """Return the time of a kernel of another kind, such as a softmax, from its Cost.
 
-        The prediction uses the overhead of matmuls and the shares of peak and bandwidth that
-        matmuls reach. The interval starts at the bound and is as wide as for any row kernel on a
-        GPU that was not timed. It has no coverage.
+        It has the overhead of matmuls, the shares of peak and bandwidth that they reach, and no
+        coverage.
         """
         ideal, fit = self.chip.roofline(dtype), self._find_fit("matmul", "bf16")
-        constants = fit.constants
-        reached = Roofline(
-            constants["peak"] * ideal.peak_flops, constants["bandwidth"] * ideal.bandwidth
-        )
-        bound = ideal.estimate(cost).lower
-        seconds = constants["overhead"] + reached.estimate(cost).lower
+        peak, bandwidth = (fit.constants[name] for name in ("peak", "bandwidth"))
+        reached = Roofline(peak * ideal.peak_flops, bandwidth * ideal.bandwidth)
+        seconds = fit.constants["overhead"] + reached.estimate(cost).lower
         basis = f"no kernel of this kind was timed: predicted like {fit.source}"
-        return Prediction(seconds, bound, seconds * _widest_interval("elementwise"), None, basis)
+        return Prediction(seconds, ideal.estimate(cost).lower, seconds * fit.slowest, None, basis)
 
     total = staticmethod(Prediction.total)
+
+    def judge_run(self, prediction, least):
+        """Return the prediction of a whole run with the interval of published runs, if any.
+
+        A program does more than run kernels. No interval starts below ``least`` seconds.
+        """
+        runs = _read_table()["runs"]
+        if self.chip.name not in runs["chips"]:
+            return prediction
+        low, high = (larger(least, end * prediction.seconds) for end in runs["interval"])
+        basis = f"{prediction.basis}; the interval is that of {runs['count']} published runs"
+        return replace(prediction, low=low, high=high, coverage=COVERAGE, basis=basis)
 
     @property
     def is_timed(self):
@@ -259,11 +255,9 @@ class GPUCalibration:
     def _timed_topology(self, group):
         """Return the topology of a node, as ``all_reduce`` names it, or None if not timed."""
         layout = self.chip.interconnect
-        if group is None or group.per_node == 1 or layout is None:
-            return None
-        if group.chip != self.chip or group.bandwidth != layout.total:
-            return None
-        return TIMED_TOPOLOGIES.get(layout.topology)
+        several = layout is not None and group is not None and group.per_node > 1
+        own = several and group.chip == self.chip and group.bandwidth == layout.total
+        return TIMED_TOPOLOGIES.get(layout.topology) if own else None
 
     def _gpu_for(self, dtype):
         """Return the values of the GPU, with the peak of this dtype unless it has 16 bits."""
@@ -282,8 +276,8 @@ class GPUCalibration:
         nearest = _nearest_gpu(self.gpu, _timed_gpus(software, kernel, variant))
         return _read_fit(software, nearest, kernel, variant)
 
-    def _prediction(self, fit, seconds, regime, caveats, **sizes):
-        """Return the Prediction, with either its coverage or the caveats."""
+    def _prediction(self, fit, seconds, regime, caveats, least, **sizes):
+        """Return the Prediction with its coverage, or with caveats and from ``least`` on."""
         if fit.software != self.software:
             caveats.append(f"none was timed with {self.software}")
         if self.chip != chip(fit.gpu):
@@ -297,9 +291,9 @@ class GPUCalibration:
             beyond = beyond | outside
         own, other = (np.array(ends)[regime] for ends in (fit.interval, fit.other_interval))
         low, high = np.moveaxis(np.where(np.asarray(beyond)[..., None], other, own), -1, 0)
-        values = [seconds, seconds * low, seconds * high]
-        if not np.ndim(seconds):
-            values = [float(value) for value in values]
+        low = np.where(beyond, np.minimum(least, seconds * low), seconds * low)
+        values = seconds, low, seconds * high
+        values = values if np.ndim(seconds) else map(float, values)
         basis = "; ".join([f"fitted to {fit.source}", *caveats])
         if caveats:
             return Prediction(*values, None, basis)
@@ -320,6 +314,16 @@ class _Fit:
     range: dict
     interval: list
     other_interval: list
+
+    @property
+    def slowest(self):
+        """The highest measured / predicted time on GPUs that were not timed."""
+        return max(high for _, high in self.other_interval)
+
+    def find_gap(self, dtype, kernel):
+        """Return a caveat if no such dtype was timed; all dtypes of 16 bits run alike."""
+        timed = dtype in self.dtypes or itemsize(dtype) == 2
+        return [] if timed else [f"no {dtype} {kernel} was timed"]
 
 
 @functools.cache
@@ -345,22 +349,18 @@ def _timed_gpus(software, kernel=None, variant=None):
 
 
 def _nearest_gpu(gpu, timed):
-    return min(timed, key=lambda name: abs(math.log(gpu.speed / _speed(name))))
+    """Return the GPU whose multiprocessors are most alike in speed, threads and bandwidth."""
+    mine = _describe_multiprocessor(gpu)
+    return min(timed, key=lambda name: sum(abs(mine - _describe_timed(name))))
+
+
+def _describe_multiprocessor(gpu):
+    return np.log([gpu.speed, gpu.rows, gpu.bandwidth / gpu.multiprocessors])
 
 
 @functools.cache
-def _speed(name):
-    return gpu_figures(chip(name)).speed
-
-
-def _widest_interval(kernel):
-    """Return the highest upper end of the intervals of a kernel on GPUs that were not timed."""
-    return max(
-        high
-        for gpus in _all_fits().values()
-        for regimes in gpus["other"].get(kernel, {}).values()
-        for _, high in regimes
-    )
+def _describe_timed(name):
+    return _describe_multiprocessor(gpu_figures(chip(name)))
 
 
 def _at_least(prediction, least):

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from roofkit._inputs import check_number, itemsize
-from roofkit._tables import format_html_table, format_text_table, to_frame
+from roofkit._tables import format_html_table, format_text_table
 from roofkit._units import engineering
 from roofkit.hardware import Chip, Figure
 from roofkit.roofline import Cost, Roofline
@@ -23,6 +23,7 @@ from rooflab.machine.bench_reader import Progress, read_events
 
 DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
 FORMAT, VERSION = "roofkit measurements", 1
+LEAST_SIDE = 64  # of a matmul that may set a peak; smaller ones measure the call
 METHOD = (
     "A separate process with a fixed number of threads runs every step twice, some time apart: two "
     "warm-up calls, then up to 12 samples within a time budget. A sample has enough calls to last "
@@ -140,8 +141,7 @@ class Measurements:
     versions : mapping of package to version
     timings : tuple of Timing, every sample kept
     skipped : tuple of str, the skipped steps with the reasons
-    seconds : wall time of the run
-    method : str, how the run measured
+    seconds, method : wall time of the run, and how it measured
 
     ``save`` and ``load`` write and read a file, and ``chip`` returns a Chip.
 
@@ -177,8 +177,7 @@ class Measurements:
     def was_disturbed(self):
         """True if a quarter of the matmuls have a median more than 1.25 times their best.
 
-        On an idle machine, the two differ by a few percent. Other programs delay threads that wait
-        for each other, so the measured speeds are too low.
+        On an idle machine, the two differ by a few percent.
         """
         matmuls = self.select(kernel="matmul")
         ratios = sorted(timing.median / timing.best for timing in matmuls if timing.count > 3)
@@ -188,12 +187,11 @@ class Measurements:
     def ceilings(self):
         """The peaks, the ladder of bandwidths and the call overhead, as Ceilings.
 
-        On a CPU, the ladder ignores the copy, because its byte count assumes that each write costs
-        an extra read. In-place additions and dot products need no such assumption.
+        On a CPU, the ladder ignores the copy, which is assumed to read what it writes.
         """
         peaks, ladders = {}, {}
         for timing in self.timings:
-            if timing.kernel == "matmul":
+            if timing.kernel == "matmul" and min(timing.shape) >= LEAST_SIDE:
                 speed = timing.flops / timing.best
                 peaks[timing.dtype] = max(peaks.get(timing.dtype, 0), speed)
             elif timing.part == "ladder":
@@ -220,12 +218,17 @@ class Measurements:
     def chip(self):
         """Return this machine as a Chip, with peaks from the best matmul in each dtype.
 
-        The bandwidth comes from the largest working sets of the ladder. The Chip has no capacity,
-        links or on-chip memory, because these are not measured.
+        The bandwidth comes from the largest working sets of the ladder. Capacity, links and on-chip
+        memory are not measured. Raises ValueError if no large matmul was timed.
         """
         machine, day = self.machine.name, self.date[:10]
         source = f"measured on {machine} with {self.machine.library}, {day}"
         ceilings = self.ceilings
+        if not ceilings.peaks:
+            raise ValueError(
+                f"no matmul of {LEAST_SIDE} rows and columns or more was timed, so there is no "
+                f"roof; {self._count_skipped()}. Close other programs and measure again"
+            )
         return Chip(
             machine,
             {
@@ -239,9 +242,8 @@ class Measurements:
     def rooflines(self, dtype="fp32"):
         """Return the measured roof for main memory, and a steeper one for each visible cache.
 
-        The keys are the largest working sets that fit in each level, main memory first. A level is
-        included if its bandwidth is at least a quarter above that of the previous level.
-        ``rooflab.plot.roofline`` draws them all. Raises ValueError for a dtype not measured.
+        The keys are the largest working sets that fit in each level, whose bandwidth is at least a
+        quarter above that of the previous one. Raises ValueError for a dtype not measured.
         """
         peak, ceilings = self.chip().peak_flops(dtype), self.ceilings
         levels = {"memory": Roofline(float(peak), ceilings.memory)}
@@ -281,18 +283,12 @@ class Measurements:
         path = Path(path)
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ValueError(f"cannot read {path}: {error.strerror}") from None
-        except (json.JSONDecodeError, UnicodeDecodeError) as error:
-            raise ValueError(f"{path.name} is not valid JSON: {error}") from None
+        except (OSError, ValueError) as error:
+            raise ValueError(f"cannot read {path} as JSON: {error}") from None
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError(f'{path.name} has no measurements: its "format" is not "{FORMAT}"')
-        version = document.pop("version", None)
-        if version != VERSION:
-            raise ValueError(
-                f"{path.name} has version {version!r}, but this roofkit reads version {VERSION}; "
-                "measure again, or use the version of roofkit that wrote the file"
-            )
+        if (version := document.pop("version", None)) != VERSION:
+            raise ValueError(f"{path.name} has version {version!r}, not {VERSION}; measure again")
         where = "its header"
         try:
             rows, timings = document.pop("timings"), []
@@ -315,10 +311,6 @@ class Measurements:
             for timing in self.timings
         ]  # fmt: skip
 
-    def to_frame(self):
-        """Return ``rows`` as a pandas DataFrame; raise ModuleNotFoundError if it is missing."""
-        return to_frame(self.rows)
-
     def _table(self):
         ceilings = self.ceilings
         rows = [
@@ -335,12 +327,16 @@ class Measurements:
 
     def _caption(self):
         machine = self.machine
-        warning = "; the times vary: close other programs and measure again"
-        return (
-            f"{machine.name}, {machine.threads} of {machine.cores} cores, {machine.library} "
-            f"{self.versions.get(machine.library, '')}, {self.date[:10]}"
-            f"{warning if self.was_disturbed else ''}"
-        )
+        warnings = ["the times vary: close other programs and measure again"] * self.was_disturbed
+        warnings += [self._count_skipped()] if self.skipped else []
+        version = self.versions.get(machine.library, "")
+        where = f"{machine.name}, {machine.threads} of {machine.cores} cores"
+        about = f"{where}, {machine.library} {version}, {self.date[:10]}"
+        return "; ".join([about, *warnings])
+
+    def _count_skipped(self):
+        steps = len(self.skipped) + len(self.timings)
+        return f"{len(self.skipped)} of {steps} steps were skipped (.skipped says why)"
 
     def __repr__(self):
         return f"{self._caption()}\n{format_text_table(*self._table())}"
@@ -354,18 +350,13 @@ def measure(quick=False, device="auto", progress=True, threads=None):
 
     Parameters
     ----------
-    quick : bool
-        Measure fewer shapes in about 4 seconds (at most 10) rather than in under a minute.
-    device : "auto", "cpu", "cuda" or "torch-cpu"
-        "auto" uses a GPU if PyTorch finds one, and otherwise NumPy on the CPU, like "cpu". "cuda"
-        uses the GPU, and "torch-cpu" uses PyTorch on the CPU, to compare the libraries.
-    progress : bool
-        Show the current step, in a terminal or a notebook.
-    threads : int, optional
-        Threads of the CPU's matrix library; by default, one per core that this process may use.
+    quick : measure fewer shapes in at most 10 seconds rather than in under a minute
+    device : "cpu" for NumPy, "cuda" for PyTorch on a GPU, "torch-cpu" for PyTorch on the CPU, or
+        "auto" for a GPU if PyTorch finds one, and else "cpu"
+    progress : show the current step, in a terminal or a notebook
+    threads : of the CPU's matrix library; by default, one per core that this process may use
 
-    Returns Measurements. A separate process does the work, because a matrix library reads its
-    number of threads only when it is loaded. There are four parts:
+    Returns Measurements. A separate process runs four parts:
 
     - overhead: an addition of one element and a 1×1×1 matmul.
     - ladder: vector kernels in fp32 on working sets from 16 KiB to 512 MiB (2 GiB on a GPU). ``a +=
@@ -375,12 +366,10 @@ def measure(quick=False, device="auto", progress=True, threads=None):
     - sweep: matmuls X[B, D] · Y[D, F] with one to a thousand rows, on both sides of the ridge.
       Each operand counts once. ``calibrate`` fits these timings.
 
-    Every step has a time budget. Steps that would exceed it are skipped and listed, so a run on a
-    slow machine measures less but takes no longer. NumPy runs everything except matmul and dot on
-    one thread. Close other programs first. A single busy program can slow a matrix library down by
-    a factor of ten, because its threads wait for each other.
-
-    Raises ValueError if the device is not available, and RuntimeError if the process dies.
+    Steps that would exceed their time budget are skipped and listed. NumPy runs everything except
+    matmul and dot on one thread. Close other programs first: a single busy one can slow a matrix
+    library down by a factor of ten, because its threads wait for each other. Raises ValueError if
+    the device is not available, and RuntimeError if the process dies.
 
     >>> import roofkit as rk
     >>> mine = measure(quick=True)                       # doctest: +SKIP

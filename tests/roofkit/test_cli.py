@@ -40,6 +40,10 @@ def as_csv(*arguments):
     return list(csv.DictReader(io.StringIO(ask(*arguments, "--csv"))))
 
 
+def put(*settings):
+    return [part for setting in settings for part in ("--set", setting)]
+
+
 def test_matmul_answers_with_units_and_the_bound():
     text = ask(*MATMUL)
     assert "240.94 FLOP/B" in text
@@ -85,7 +89,7 @@ def test_llm_prints_both_tables_and_the_totals():
 
 
 def test_llm_choices_reach_the_model():
-    unfused = ask(*LLM, "--attention", "unfused", "--convention", "llm-viewer")
+    unfused = ask(*LLM, *put("count.attention=unfused", "count.convention=llm-viewer"))
     assert "227 m" in unfused
     narrow = as_json(*LLM, "--weights", "int4", "--kv", "int8", "--batch", 8, "--output", 10)
     served = rk.llm("Llama-2-7B").on("A6000", precision=Precision(weights="int4", kv="int8"))
@@ -109,8 +113,10 @@ def test_llm_serves_a_checkpoint_as_it_is_stored(tmp_path):
 def test_llm_takes_splits_formats_and_fusion():
     formats = {"weights": "fp8", "activations": "fp8", "stream": "fp32"}
     ways = {"tensor": 4, "pipeline": 2}
-    options = [part for name, value in (formats | ways).items() for part in (f"--{name}", value)]
-    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options, "--unfused", "--chunk", 1024)
+    options = [f"precision.{name}={value}" for name, value in formats.items()]
+    options += [f"split.{name}={value}" for name, value in ways.items()]
+    options = put(*options, "count.fused=no", "memory.chunk=1024")
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
     served = rk.llm("Llama-2-70B").on(
         "H100", precision=Precision(**formats), split=Split(**ways), fused=False
     )
@@ -120,9 +126,9 @@ def test_llm_takes_splits_formats_and_fusion():
 
 
 def test_llm_takes_ends_nodes_and_another_pass():
-    options = ["--lm-head", "fp8", "--embedding", "fp8", "--tensor", 16, "--nodes", 2,
-               "--card", 25e9, "--new", 5, "--cached", 1000]  # fmt: skip
-    answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
+    options = ["precision.lm-head=fp8", "precision.embedding=fp8", "links.nodes=2",
+               "links.card=25e9", "pass.new=5", "pass.cached=1000"]  # fmt: skip
+    answer = as_json("llm", "llama-2-70b", "--chip", "h100", "--tensor", 16, *put(*options))
     joined = rk.group("H100", 8, nodes=2, card=25e9)
     served = rk.llm("Llama-2-70B").on(
         "H100", precision=Precision(lm_head="fp8", embedding="fp8"), split=Split(tensor=16),
@@ -130,18 +136,20 @@ def test_llm_takes_ends_nodes_and_another_pass():
     )  # fmt: skip
     assert answer["forward"] == served.forward(1, 5, 1000).rows
     assert answer["totals"]["generation_seconds"] == served.generate().time
-    assert "--nodes 2 must divide --tensor 3" in ask(
-        "llm", "llama-2-70b", "--chip", "h100", "--tensor", 3, "--nodes", 2, code=2
+    assert "links.nodes=2 must divide --tensor 3" in ask(
+        "llm", "llama-2-70b", "--chip", "h100", "--tensor", 3, *put("links.nodes=2"), code=2
     )
 
 
 def test_llm_takes_what_joins_the_chips():
-    options = ["--tensor", 2, "--pipeline", 4, "--pipeline-link", 5e9, "--with-latency"]
+    options = put("split.tensor=2", "split.pipeline=4", "links.pipeline=5e9", "links.latency=yes")
     answer = as_json("llm", "llama-2-70b", "--chip", "h100", *options)
     links = Links(pipeline=5e9, with_latency=True)
     served = rk.llm("Llama-2-70B").on("H100", split=Split(tensor=2, pipeline=4), links=links)
     assert answer["decode"] == served.decode().rows
-    answer = as_json("llm", "llama-2-7b", "--chip", "l40s", "--tensor", 4, "--topology", "ring")
+    answer = as_json(
+        "llm", "llama-2-7b", "--chip", "l40s", "--tensor", 4, *put("links.topology=ring")
+    )
     served = rk.llm("Llama-2-7B").on("L40S", split=Split(tensor=4), links=Links(tensor="ring"))
     assert answer["decode"] == served.decode().rows
 
@@ -160,21 +168,25 @@ def test_an_unknown_capacity_is_neither_enough_nor_too_little(tmp_path):
 
 def test_room_may_be_left_to_others():
     few = [*LLM, "--batch", 4, "--must-fit"]
-    free, kept = (as_json(*few, "--reserve", reserve)["totals"] for reserve in (0, 0.1))
+    free, kept = (as_json(*few, *more)["totals"] for more in (put("memory.reserve=0"), []))
     assert free["reserved_bytes"] == 0
-    assert re.search(r"^nothing reserved +0$", ask(*few), re.MULTILINE)
-    assert re.search(r"^reserved +2 GB$", ask(*few, "--reserve", 2e9), re.MULTILINE)
+    for share, said in (("0", "nothing reserved +0"), ("2e9", "reserved +2 GB")):
+        text = ask(*few, *put(f"memory.reserve={share}"))
+        assert re.search(rf"^{said}$", text, re.MULTILINE)
     assert kept["reserved_bytes"] == pytest.approx(0.1 * kept["capacity_bytes"])
     assert kept["spare_bytes"] == pytest.approx(free["spare_bytes"] - kept["reserved_bytes"])
-    ask(*few, "--reserve", 0.9, code=3)
-    assert as_json(*few, "--chunk", 64)["totals"]["activation_bytes"] < free["activation_bytes"]
+    ask(*few, *put("memory.reserve=0.9"), code=3)
+    assert (
+        as_json(*few, *put("memory.chunk=64"))["totals"]["activation_bytes"]
+        < free["activation_bytes"]
+    )
 
 
 SERVED = ["llm", "llama-3-8b", "--chip", "h100"]
 
 
 def test_several_batches_and_prompts_are_a_table_of_times():
-    options = ["--batch", "1,8,4096", "--prompt", "512,2048", "--output", 64, "--reserve", 0.1]
+    options = ["--batch", "1,8,4096", "--prompt", "512,2048", "--output", 64]
     rows, answer = as_csv(*SERVED, *options), as_json(*SERVED, *options)
     sizes = [(prompt, batch) for prompt in (512, 2048) for batch in (1, 8, 4096)]
     assert [(row["prompt"], row["batch"]) for row in answer] == sizes
@@ -187,7 +199,7 @@ def test_several_batches_and_prompts_are_a_table_of_times():
         assert row["tokens_per_second"] == run.tokens_per_second
         assert (row["memory_bytes"], row["fits"]) == (held.total, held.fits)
     assert [row["fits"] for row in answer] == [True, True, False] * 2
-    text = ask(*SERVED, "--batch", "1,8,4096")
+    text = ask(*SERVED, "--batch", "1,8,4096", *put("memory.reserve=0"))
     assert text.startswith("Deployment(Llama-3-8B on H100 SXM")
     assert "nothing reserved" in text
     assert re.search(r"^2048 +4096 .* no$", text, re.MULTILINE)
@@ -196,8 +208,8 @@ def test_several_batches_and_prompts_are_a_table_of_times():
 
 
 def test_a_load_is_answered_with_replicas_and_a_price():
-    options = ["--tokens-per-second", 10_000, "--per-token", 0.02, "--price", 2.5, "--reserve", 0.1]
-    answer = as_json(*SERVED, *options)
+    options = put("limit.tokens_per_second=10_000", "limit.per_token=0.02")
+    answer = as_json(*SERVED, *options, "--price", 2.5)
     point = rk.models.cheapest(
         rk.llm("Llama-3-8B").on("H100"), tokens_per_second=10_000, per_token=0.02,
         prices={"H100": 2.5}, reserve=0.1,
@@ -205,18 +217,22 @@ def test_a_load_is_answered_with_replicas_and_a_price():
     assert (answer["replicas"], answer["batch"]) == (point.replicas, point.batch)
     assert answer["price_per_hour"] == 2.5 * answer["chips"] == point.price_per_hour
     assert answer["price_per_million_tokens"] == 1e6 * point.price
-    assert "price_per_hour" not in as_json(*SERVED, "--per-token", 0.02)
-    two = as_json("llm", "llama-3-70b", "--chip", "h100", "--tensor", 2, "--first-token", 2)
+    assert "price_per_hour" not in as_json(*SERVED, *put("limit.per_token=0.02"))
+    two = as_json(
+        "llm", "llama-3-70b", "--chip", "h100", "--tensor", 2, *put("limit.first_token=2")
+    )
     assert (two["replicas"], two["chips"]) == (1, 2)
-    assert "no deployment fits and meets per_token" in ask(*SERVED, "--per-token", 1e-6, code=1)
+    assert "no deployment fits and meets per_token" in ask(
+        *SERVED, *put("limit.per_token=1e-6"), code=1
+    )
 
 
 @cases(
     ("options", "said"),
     [
         (["--batch", "1,x"], "'1,x' must be a number or a list such as 1,8,64"),
-        (["--prompt", "1,2", "--new", 5], "need a single batch and prompt"),
-        (["--per-token", 1, "--batch", 8], "no --batch; the command finds the batch"),
+        (["--prompt", "1,2", *put("pass.new=5")], "needs a single batch and prompt"),
+        (["--batch", 8, *put("limit.per_token=1")], "no --batch; the command finds the batch"),
         (["--price", 1, "--prompt", "8,9"], "give one --prompt"),
     ],
 )
@@ -305,7 +321,7 @@ def test_a_question_without_an_answer_ends_with_1_and_a_sentence(arguments, mess
     "arguments",
     [["matmul", 1, 2], ["matmul", "x", 1, 1, "--chip", "h100"], ["llm", "llama-2-7b"],
      ["cnn", "vgg16"], [*MATMUL, "--json", "--csv"], ["nonsense"], ["llm", "--must-fit"],
-     [*LLM, "--attention", "fast"]],
+     [*LLM, "--set", "count.attention"]],
 )  # fmt: skip
 def test_a_wrong_command_line_ends_with_2(arguments):
     assert "Usage:" in ask(*arguments, code=2)

@@ -167,11 +167,11 @@ def test_what_can_be_allocated_is_what_the_driver_reports():
 
 
 def test_threads_of_a_multiprocessor_follow_the_architecture():
-    turing, wide = {"T4", "Quadro RTX 6000"}, {"V100 SXM2", "GTX 1080 Ti", "H20", "B200", "A30"}
+    turing, wide = {"T4", "Quadro RTX 6000"}, {"V100 SXM2", "GTX 1080 Ti", "H20", "A30"}
     for chip in rk.chips():
         if chip.threads is None:
             assert not chip.sku.startswith("NVIDIA") or chip.multiprocessors is None
-        elif chip.name in wide or chip.name.startswith(("A100", "H100", "H200", "A800", "H800")):
+        elif chip.name in wide or re.match("(A|H)[128]00|G?B[23]00", chip.name):
             assert chip.threads == 2048
         else:
             assert chip.threads == (1024 if chip.name in turing else 1536)

@@ -36,13 +36,20 @@ def test_predict_answers_by_timings_of_the_gpu():
     text = ask("predict", "llama-2-7b", "--chip", "a100-80")
     assert "decode, predicted" in text
     # Attention was not timed.
-    assert totals["decode_predicted_coverage"] == "not known"
-    assert re.search("share of measurements in it +not known", text)
+    assert totals["decode_predicted_coverage"] == "not tested"
+    assert re.search("share of measurements in it +not tested", text)
 
 
-def test_predict_is_of_one_batch():
-    text = ask("predict", "llama-2-7b", "--chip", "a100-80", "--batch", "1,2", code=2)
-    assert "predictions, --new and --cached need a single batch" in text
+def test_predictions_reach_sweeps_csv_and_older_software():
+    asked = ["predict", "llama-2-7b", "--chip", "a100-80"]
+    first, _ = as_json(*asked, "--batch", "1,2", "--output", 9)
+    served = rk.llm("Llama-2-7B").on("A100 80GB SXM", calibration=calibrate("A100 80GB SXM"))
+    expected = served.generate(1, 2048, 9).predicted_decoding.seconds / 8
+    assert first["predicted_token_seconds"] == pytest.approx(expected)
+    assert "predicted_seconds" in ask(*asked, "--csv").splitlines()[0]
+    newer, older = (as_json(*asked, *more) for more in ([], ["--software", "PyTorch 2024"]))
+    assert newer["prefill"][1]["predicted_seconds"] < older["prefill"][1]["predicted_seconds"]
+    assert "go with roofkit's bounds" in ask(*asked, "--price", 1, code=2)
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,12 @@
 """Measuring: structure, budgets and files, never a speed. Fitting: known truths are found again."""
 
+import contextlib
 import json
 import subprocess
 import sys
 import types
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,7 +88,9 @@ def test_ceilings_are_peaks_a_ladder_and_an_overhead(measured):
         assert speed == max(ceilings.ladders[kernel][size] for kernel in ("add_in_place", "dot"))
     assert 0 < ceilings.overhead < 1e-2
     assert ceilings.peaks["fp32"] == max(
-        t.flops / t.best for t in measured.select(kernel="matmul", dtype="fp32")
+        t.flops / t.best
+        for t in measured.select(kernel="matmul", dtype="fp32")
+        if min(t.shape) >= 64
     )
 
 
@@ -103,10 +107,16 @@ def test_the_memory_bandwidth_is_that_of_the_largest_working_sets():
     somewhere = measurements.Machine("a machine", "cpu", "numpy", 1, 1, "an OS")
     mine = Measurements(somewhere, "2026-01-01", {}, timings)
     assert mine.ceilings.memory == pytest.approx(5e10)
-    assert mine.chip().bandwidth == pytest.approx(5e10)
     assert repr(mine.ceilings) == "Ceilings(memory 50 GB/s)"
-    matmul = Timing("peak", "matmul", "fp32", (8, 8, 8), 1024, 768, 1, (1e-8,))
-    roofs = replace(mine, timings=(*timings, matmul)).rooflines("fp32")
+    small, matmul = (
+        Timing("peak", "matmul", "fp32", (N, N, N), 2 * N**3, 12 * N**2, 1, (1e-5,))
+        for N in (8, 64)
+    )
+    with pytest.raises(ValueError, match="there is no roof; 1 of 8 steps were skipped"):
+        replace(mine, timings=(*timings, small), skipped=["peak"]).chip()
+    whole = replace(mine, timings=(*timings, matmul))
+    assert whole.chip().bandwidth == pytest.approx(5e10)
+    roofs = whole.rooflines("fp32")
     bandwidths = {name: roof.bandwidth for name, roof in roofs.items()}
     assert bandwidths == pytest.approx({"memory": 5e10, "1 MiB": 5e11, "16 KiB": 9e11})
     on_a_gpu = replace(mine, machine=replace(somewhere, device="cuda"))
@@ -422,9 +432,9 @@ def _damaged(change):
 
 
 @pytest.mark.parametrize(("rewrite", "told"), [
-    (lambda d: "{", "is not valid JSON"),
+    (lambda d: "{", "mine.json as JSON: Expecting property name"),
     (lambda d: '{"name": "mine"}', 'has no measurements: its "format"'),
-    (_damaged(lambda d: d.update(version=2)), "has version 2, but this roofkit"),
+    (_damaged(lambda d: d.update(version=2)), "has version 2, not 1"),
     (_damaged(lambda d: d.pop("machine")), "its header is damaged: 'machine' is missing"),
     (_damaged(lambda d: d.update(timings=7)), "its header is damaged"),
     (_damaged(lambda d: d["timings"][2].pop("bytes")), "timing 2 is damaged"),
@@ -436,7 +446,7 @@ def test_a_bad_or_foreign_file_is_refused(measured, tmp_path, rewrite, told):
     measured.save(path)
     document = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(rewrite(document), encoding="utf-8")
-    with pytest.raises(ValueError, match=r"^mine\.json") as refusal:
+    with pytest.raises(ValueError, match=r"mine\.json") as refusal:
         Measurements.load(path)
     assert told in str(refusal.value)
 
@@ -548,7 +558,7 @@ def _pretend(roof, truth, measured):
     """The run, with times that follow a known truth instead of this machine's."""
     shapes = [rk.matmul(B, D, D, "fp32") for D in (64, 1024, 4096) for B in (1, 4, 64, 1024)]
     timings = [
-        Timing("sweep", "matmul", "fp32", (1, 1, 1), c.flops, c.bytes, 1, (truth.seconds(c),))
+        Timing("sweep", "matmul", "fp32", (64, 64, 64), c.flops, c.bytes, 1, (truth.seconds(c),))
         for c in shapes
     ]
     return replace(measured, timings=(*measured.select(part="ladder"), *timings))
@@ -603,3 +613,17 @@ def test_points_that_are_all_overhead_determine_no_bandwidth():
 def test_a_dtype_that_was_not_swept_is_refused(measured):
     with pytest.raises(ValueError, match="no sweep of dtype 'fp64'; available: fp32"):
         calibrate(measured, dtype="fp64")
+
+
+SENT = sorted((Path(__file__).parents[1] / "data/measured").glob("*.json"))
+
+
+@cases("path", SENT)
+def test_a_measurement_that_a_reader_sent_is_possible(path):
+    mine = Measurements.load(path)
+    assert not mine.was_disturbed
+    assert len(mine.skipped) < len(mine.timings) / 4
+    with contextlib.suppress(ValueError):  # a chip that the table does not know
+        sheet = rk.chip(mine.machine.name)
+        for timing in mine.timings:
+            assert timing.best > timing.flops / sheet.peak_flops(timing.dtype)

@@ -1,6 +1,7 @@
 """Predicted times of GPU kernels: the formulas, the fit behind them, and what intervals hold."""
 
 import csv
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +10,7 @@ from cases import cases
 
 import roofkit as rk
 from benchmarks import fit_gpus
+from roofkit.models import Precision
 from roofkit.models.predictions import Prediction
 from rooflab.machine import calibrate, gpu_kernels
 
@@ -210,7 +212,7 @@ def test_the_fastest_matmuls_that_others_found_are_near_and_above_the_bound(row)
         for software in (NOW, BEFORE):
             predicted = calibrate(chip, software=software).matmul(M, K, N, dtype)
             # One kernel that a search found, and of 8 bits without narrowing its input.
-            least = 0.8 if dtype in ("bf16", "fp16") else 0.4
+            least = 0.8 if dtype in ("bf16", "fp16") else 0.35
             assert least < measured / predicted.seconds < 1.1
 
 
@@ -286,7 +288,7 @@ def test_more_shapes_than_fit_at_once_are_predicted_in_pieces(monkeypatch):
     [
         ("no H200 was timed", lambda: calibrate("H200").matmul(64, 8192, 8192)),
         ("no L40S was timed", lambda: L40S.attention(1, 2048, 0, 32, 8, 128)),
-        ("no fp16 matmul was timed", lambda: H100.matmul(64, 8192, 8192, "fp16")),
+        ("no int8 matmul was timed", lambda: H100.matmul(64, 8192, 8192, "int8")),
         ("none was timed with PyTorch 2024", lambda: OLD.matmul(64, 8192, 8192, "fp8")),
         ("none was timed with vLLM 2026", lambda: H100.elementwise(64, 8192)),
         ("no layer norm was timed", lambda: OLD.elementwise(64, 4096, "layer_norm")),
@@ -309,6 +311,35 @@ def test_coverage_is_claimed_for_nothing_that_was_not_timed(told, ask):
     assert prediction.correlation == 1
     assert prediction.low < prediction.seconds < prediction.high
     assert "%" not in repr(prediction)
+
+
+FORMATS = [
+    {}, {"weights": "fp8", "activations": "fp8"}, {"weights": "int8"}, {"weights": "int4"},
+    {"weights": "mxfp8", "activations": "fp8"}, {"weights": "nvfp4", "activations": "fp4"},
+    {"weights": "int8", "activations": "int8", "scales": 128}, {"weights": "nvfp4"},
+    {"weights": "int4", "activations": "int8", "scales": 128},
+]  # fmt: skip
+
+
+@cases("formats", FORMATS)
+def test_every_predicted_time_is_finite_and_not_below_its_bound(formats):
+    batches, counted = np.array([1, 2, 7, 16, 17, 33, 48, 100, 999]), 0
+    for chip in rk.chips():
+        try:
+            served = rk.llm("Llama-3.1-8B").on(
+                chip, precision=Precision(**formats), calibration=calibrate(chip)
+            )
+            table = served.decode(batches, 1024)
+        except ValueError as refusal:
+            if re.search("only NVIDIA|predictions (need|for)|no peak|no unit", str(refusal)):
+                continue
+            raise
+        found, counted = table.prediction, counted + 1
+        assert np.isfinite([found.seconds, found.low, found.high]).all()
+        assert (found.seconds >= table.time).all()
+        assert (found.low <= found.seconds).all()
+        assert (found.seconds <= found.high).all()
+    assert counted > 3
 
 
 def test_a_chip_of_ones_own_is_not_the_timed_one_whose_name_it_has():

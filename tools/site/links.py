@@ -9,13 +9,14 @@ ROOT = Path(__file__).resolve().parents[2]
 # Documents, and the pages that show them.
 DOCUMENTS = {
     "roofkit/README.md": "guide.md", "rooflab/README.md": "lab.md",
-    "CONTRIBUTING.md": "contributing.md", "TEACHING.md": "teaching.md",
-    "PRESENTING.md": "presenting.md", "roofcheck/README.md": "questions.md",
-    "roofgrade/README.md": "grading.md", "deploy/machine/README.md": "hub.md",
-    "deploy/cluster/README.md": "cluster.md",
+    "rooflab/ACCURACY.md": "accuracy.md", "CONTRIBUTING.md": "contributing.md",
+    "TEACHING.md": "teaching.md", "PRESENTING.md": "presenting.md",
+    "roofcheck/README.md": "questions.md", "roofgrade/README.md": "grading.md",
+    "deploy/machine/README.md": "hub.md", "deploy/cluster/README.md": "cluster.md",
 }  # fmt: skip
 PLACES = DOCUMENTS | {
     "course/ridge.png": "ridge.png",
+    "rooflab/accuracy.png": "accuracy.png",
     "course/README.md": "index.md#lectures",
     "exercises/README.md": "index.md#problem-sets",
 }

@@ -3,10 +3,11 @@
 import dataclasses
 import functools
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from roofkit._names import find_by_name, index_by_name
+from roofkit._names import find_by_name, index_by_name, normalise_name
 from roofkit._tables import format_html_table, format_text_table, to_frame
 from roofkit._units import engineering
 from roofkit.models.llm.config_fields import ConfigFields
@@ -83,6 +84,11 @@ def llm(model):
     if isinstance(model, Path) or (isinstance(model, str) and _is_path(model)):
         path = Path(model)
         return _read_config(path / "config.json" if path.is_dir() else path)
+    if isinstance(model, str) and normalise_name(model) not in _index_models():
+        kind = re.sub(r"[\W_]", "", model.rpartition("/")[2].casefold())
+        for family, what in UNSUPPORTED.items():
+            if kind.startswith(family.replace("_", "")):
+                raise ValueError(f"{model} is not modelled: roofkit cannot count {what}")
     return find_by_name(model, _index_models(), "model")
 
 

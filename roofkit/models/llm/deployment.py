@@ -262,7 +262,8 @@ class Deployment:
         """Return the Generation of ``output`` tokens for each of ``batch`` prompts.
 
         The prefill yields the first token. Each further token takes a decode step with one more
-        cached token. ``output`` is a whole number or an array of whole numbers.
+        cached token. An engine whose passes mix prefill and decode can be faster: this is at best
+        only without such passes. ``output`` is a whole number or an array of whole numbers.
         """
         batch, prompt, output = check_lengths(batch=batch, prompt=prompt, output=output)
         steps = output - ("prefill_token" not in self._passes.departures)

@@ -65,9 +65,11 @@ class Generation:
     def prediction(self):
         """The predicted ``time``, as a Prediction; the errors of both phases add up.
 
-        Raises ValueError if the deployment has no calibration.
+        The interval is that of published runs where the chip has some. Raises ValueError if the
+        deployment has no calibration.
         """
-        return self._sum_predictions([self.predicted_first_token, self.predicted_decoding])
+        phases = [self.predicted_first_token, self.predicted_decoding]
+        return self._judge(self._sum_predictions(phases), self.time)
 
     @property
     def predicted_first_token(self):
@@ -78,7 +80,8 @@ class Generation:
         served = self.deployment
         parts = self.batch / served._stage_batch(self.batch)
         passes = (parts + served.split.pipeline - 1) / served.split.pipeline
-        return passes * served.prefill(self.batch, self.prompt).prediction
+        prediction = passes * served.prefill(self.batch, self.prompt).prediction
+        return self._judge(prediction, self.time_to_first_token)
 
     @property
     def predicted_decoding(self):
@@ -90,10 +93,14 @@ class Generation:
         contexts = (
             self.prompt + last * (place + 0.5) / STEPS_SAMPLED for place in range(STEPS_SAMPLED)
         )
-        return self._sum_predictions(
+        prediction = self._sum_predictions(
             self.steps / STEPS_SAMPLED * self.deployment.decode(self.batch, context).prediction
             for context in contexts
         )
+        return self._judge(prediction, self.decoding)
+
+    def _judge(self, prediction, least):
+        return self.deployment.calibration.judge_run(prediction, least)
 
     def _sum_predictions(self, predictions):
         """Return the sum of predictions whose errors are fully correlated."""

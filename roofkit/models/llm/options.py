@@ -8,6 +8,13 @@ from roofkit._tables import wrap_lines
 class Options:
     """A group of options whose repr shows only the options that differ from their defaults."""
 
+    def __new__(cls, *_, **given):
+        """Raise ValueError for an option that there is not, naming those that there are."""
+        names = [field.name for field in fields(cls)]
+        if unknown := [name for name in given if name not in names]:
+            raise ValueError(f"{cls.__name__} has no {unknown[0]!r}, only {', '.join(names)}")
+        return super().__new__(cls)
+
     def __repr__(self):
         texts = (
             f"{field.name}={self._format_option(getattr(self, field.name))}"

@@ -110,7 +110,7 @@ def _predict_model(model, chip, calibration):
             passes.append(served.prefill(1, PREDICTED_TOKENS))
             rows = [
                 [round(float(value / each.time), 2) for value in (p.seconds, p.low, p.high)]
-                for each in passes for p in [each.prediction]
+                for each in passes for p in [calibration.judge_run(each.prediction, each.time)]
             ]  # fmt: skip
             if np.isfinite(rows).all():
                 ratios[n] = rows

@@ -54,7 +54,8 @@ class Precision(Options):
         ``stream``).
     scales, expert_scales : int, or (int, str), optional
         Number of weights (or expert weights) narrower than 16 bits that share a scale, optionally
-        with the dtype of the scale (default: fp16). 0 means that there are no scales.
+        with the dtype of the scale (default: fp16). 0 means that there are no scales. The formats
+        "mxfp8", "mxfp4", "nvfp4", "nf4", "awq" and "gptq" of ``weights`` imply it.
 
     A field that is None uses the checkpoint's format, or 16 bits if the checkpoint does not specify
     a format. In the ``precision`` of a Deployment, no field is None.
@@ -84,6 +85,10 @@ class Precision(Options):
     def __post_init__(self):
         for name in Widths._fields:
             dtype = getattr(self, name)
+            plain, scales = SCALED_FORMATS.get(_normalise(dtype), (dtype, None))
+            if scales is not None and name in SCALE_FIELDS:
+                dtype, given = plain, getattr(self, SCALE_FIELDS[name])
+                object.__setattr__(self, SCALE_FIELDS[name], scales if given is None else given)
             if dtype is not None:
                 object.__setattr__(self, name, read_format(dtype, name))
         for name in SCALE_FIELDS.values():
@@ -215,18 +220,16 @@ def _fill_in_formats(peaks, formats):
 
 def read_format(dtype, name):
     """Return a format's short name; raises ValueError if unknown, or if it includes scales."""
-    key = re.sub(r"[\s_-]", "", dtype.casefold()) if isinstance(dtype, str) else ""
-    if key in SCALED_FORMATS:
-        plain, scales = SCALED_FORMATS[key]
-        value = f'({scales[0]}, "{scales[1]}")' if isinstance(scales, tuple) else f"{scales}"
-        if name in SCALE_FIELDS:
-            advice = f", {SCALE_FIELDS[name]}={value}"
-        else:
-            advice = " (scales are not counted here)"
+    if (key := _normalise(dtype)) in SCALED_FORMATS:
         raise ValueError(
-            f'{name}={dtype!r} includes the format of scales; use {name}="{plain}"{advice}'
+            f"{name}={dtype!r} includes the format of scales, which are not counted here; use "
+            f'{name}="{SCALED_FORMATS[key][0]}"'
         )
     return read_dtype(dtype, name)
+
+
+def _normalise(dtype):
+    return re.sub(r"[\s_-]", "", dtype.casefold()) if isinstance(dtype, str) else ""
 
 
 def scale_bytes(scales, name):

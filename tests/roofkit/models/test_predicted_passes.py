@@ -38,8 +38,11 @@ def test_layer_norms_and_activations_without_a_gate_claim_no_coverage(parallel):
     norm, act, add = (
         table[f"{name}"].predict(before) for name in ("attn_norm", "mlp_act", "mlp_add")
     )
-    assert norm == before.elementwise(200, 4096, kind="layer_norm")
-    assert act == before.elementwise(200, 16384, kind="activation")
+    for name, found, like in (
+        ("attn_norm", norm, before.elementwise(200, 4096, kind="layer_norm")),
+        ("mlp_act", act, before.elementwise(200, 16384, kind="activation")),
+    ):
+        assert found == replace(like, low=table[name].time)
     assert norm.coverage is act.coverage is None
     assert add.coverage == (None if parallel else 0.9)
 
@@ -222,31 +225,18 @@ def test_a_pass_is_the_sum_of_its_layers_and_above_its_bound():
     assert "predicted: " in table._repr_html_()
 
 
-@cases(
-    ("model", "chips", "batch", "prompt", "published"),
-    [("Llama-2-7B", 1, 1, 2048, 133e-3), ("Llama-2-70B", 4, 1, 2048, 377e-3)],
-)
-def test_a_published_prefill_lies_in_the_interval(model, chips, batch, prompt, published):
-    """TensorRT-LLM 0.6.1, time to the first token."""
-    prediction = (
-        served(model, split=Split(tensor=chips), fused=False).prefill(batch, prompt).prediction
-    )
-    assert prediction.low < published < prediction.high
-    assert prediction.seconds == pytest.approx(published, rel=0.1)
-
-
 @cases("choices", [{}, {"split": Split(pipeline=2), "fused": False}])
 def test_a_generation_is_predicted_as_all_of_its_steps(choices):
     llama = served(**choices)
     run = llama.generate(8, 1000, 101)
-    steps = [llama.decode(8, 1000 + done).prediction for done in range(100)]
-    for name in ("seconds", "low", "high"):
-        one_by_one = sum(getattr(step, name) for step in steps)
-        assert getattr(run.predicted_decoding, name) == pytest.approx(one_by_one, rel=2e-3)
-        both = run.predicted_first_token, run.predicted_decoding
-        assert getattr(run.prediction, name) == pytest.approx(
-            sum(getattr(each, name) for each in both)
-        )
+    one_by_one = sum(llama.decode(8, 1000 + done).prediction.seconds for done in range(100))
+    assert run.predicted_decoding.seconds == pytest.approx(one_by_one, rel=2e-3)
+    both = run.predicted_first_token.seconds + run.predicted_decoding.seconds
+    assert run.prediction.seconds == pytest.approx(both)
+    # The interval is that of whole runs that were published, and begins at the bound.
+    assert run.prediction.high == pytest.approx(1.6 * both)
+    assert run.prediction.low == pytest.approx(max(0.76 * both, run.time))
+    assert run.prediction.coverage == 0.9
     passes = 1.5 if llama.split.pipeline == 2 else 1.0  # two parts, one after the other
     whole = llama.prefill(8, 1000).prediction.seconds
     assert run.predicted_first_token.seconds == pytest.approx(passes * whole)

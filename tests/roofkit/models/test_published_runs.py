@@ -5,64 +5,44 @@ from the log. MLPerf's rows do not say their batch, nor gpt-fast's their prompt:
 tokens are taken, and the mean prompt of Llama-2-70B's data set is told to be 294 tokens.
 """
 
-import csv
-from pathlib import Path
+import tomllib
 
 from cases import cases
 from test_families import config_of
 
 import roofkit as rk
+from benchmarks import whole_runs
 from roofkit.models import Links, Precision, Split
+from rooflab.machine import gpus
 
-RUNS = list(csv.DictReader(Path(__file__).with_name("published_runs.csv").open(encoding="utf-8")))
-LANGUAGE = [run for run in RUNS if run["unit"] != "images/s"]
-
-
-def served(run):
-    """fp8 runs have 16-bit streams and collectives; int4 comes with scales."""
-    weights, _, group = run["weights"].partition(" group ")
-    return rk.llm(run["model"]).on(
-        run["chip"], split=Split(tensor=int(run["chips"])),
-        precision=Precision(weights=weights, activations=run["activations"], kv=run["kv"],
-                            scales=int(group) if group else None),
-    )  # fmt: skip
+RUNS = [run for run in whole_runs.every_run() if not run.is_cnn]
+CNNS = [run for run in whole_runs.every_run() if run.is_cnn]
 
 
-def speed(run, batch):
-    """The figure that was published, at best."""
-    made = served(run).generate(batch, int(run["prompt"]), int(run["output"]))
-    speeds = {
-        "time to first token": 1e-3 / made.time_to_first_token,
-        "decode speed": batch / made.time_per_token,
-    }
-    share = int(run["chips"]) if "per GPU" in run["quantity"] else 1
-    return speeds.get(run["quantity"], made.tokens_per_second) / share
-
-
-@cases("run", LANGUAGE)
+@cases("run", RUNS)
 def test_no_run_beats_the_bound(run):
-    # Engines admit sequences as others end: the most that fit, where no batch is given.
-    batch = run["batch"] or served(run).largest_batch(int(run["prompt"]), int(run["output"]))
-    published = float(run["measured"])
-    if run["unit"] == "ms":
-        published = 1 / published
-    bound = speed(run, int(batch))
-    assert published < bound < 4 * published
+    assert run.bound < run.measured < 4 * run.bound
 
 
-@cases("run", [run for run in LANGUAGE if run["batch"]])
+def test_the_interval_of_whole_runs_is_that_of_the_published_ones():
+    shipped = tomllib.loads(gpus.GPUS_TABLE.read_text(encoding="utf-8"))["runs"]
+    assert shipped == whole_runs.find_interval()
+    assert all(run.prediction.low <= run.measured <= run.prediction.high for run in RUNS)
+    assert {run.prediction.coverage for run in RUNS} == {0.9}
+
+
+@cases("run", [run for run in RUNS if run.given["batch"]])
 def test_every_batch_that_was_run_fits(run):
-    lengths = (int(run[name]) for name in ("batch", "prompt", "output"))
-    assert served(run).memory(*lengths).fits
+    lengths = (int(run.given[name]) for name in ("prompt", "output"))
+    assert whole_runs.serve(run.given).memory(run.batch, *lengths).fits
 
 
-@cases("run", [run for run in RUNS if run["unit"] == "images/s"])
+@cases("run", CNNS)
 def test_no_images_are_classified_faster_than_the_bound(run):
-    batch = int(run["batch"])
-    bound = batch / rk.cnn(run["model"]).forward(run["chip"], batch, run["weights"]).time
-    assert float(run["measured"]) < bound < 2 * float(run["measured"])
-    unfused = rk.cnn(run["model"]).forward(run["chip"], batch, run["weights"], fused=False).time
-    assert batch / unfused < bound
+    assert run.bound < run.measured < 2 * run.bound
+    network = rk.cnn(run.given["model"])
+    unfused = network.forward(run.given["chip"], run.batch, run.given["weights"], fused=False)
+    assert run.bound < unfused.time
 
 
 @cases(("prompt", "a_node"), [(1024, 57674), (2048, 54543), (4096, 50302)])

@@ -42,8 +42,11 @@ def _ways(chip, nodes=1, card=None, in_network=None):
     links = Links(tensor=group, **how) if card else Links(**how)
     split = network.sharded_matmul(TOKENS, WIDTH, WIDTH, group, **how)
     served = rk.llm("Llama-2-70B").on(chip, split=Split(tensor=8 * nodes), links=links)
+    places = [f"links.nodes={nodes}", f"links.card={card}"] if card else []
+    sums = [] if in_network is None else [f"links.in_network={in_network}"]
+    settings = [part for setting in (*places, *sums) for part in ("--set", setting)]
     told = _answer("llm", "llama-2-70b", "--chip", chip, "--tensor", 8 * nodes, "--batch", TOKENS,
-                   *between, *adding)  # fmt: skip
+                   *settings)  # fmt: skip
     rows = {row["layer"]: row for row in told["decode"]}
     # The width at which T_math of the split matmul takes as long as its all-reduce.
     width = network.critical_width(group, **how)
