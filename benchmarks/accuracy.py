@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.accuracy`` fits the constants anew with parts of the timings left out, which
 takes a minute, and reads ``peers.csv``, which ``benchmarks.peers`` writes. The text is that of
-accuracy.md, with tables and numbers filled in.
+accuracy.txt, with tables and numbers filled in.
 """
 
 import csv
@@ -17,8 +17,8 @@ from rooflab import palette
 from rooflab.plot import COLOURS
 
 ROOT = Path(__file__).parents[1]
-TEXT = Path(__file__).with_name("accuracy.md")
-PAGE, PICTURE = ROOT / "rooflab/ACCURACY.md", ROOT / "rooflab/accuracy.png"
+TEXT = Path(__file__).with_name("accuracy.txt")
+PAGE, PICTURE = ROOT / "rooflab/ACCURACY.md", Path(__file__).with_name("accuracy.png")
 WIDE, SHORT = ("rows", "median error", "90% of errors below", "within 15%", "inside", "width"), 4
 
 

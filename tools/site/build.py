@@ -141,7 +141,7 @@ def write_pages(pages, decks, kit, beside):
         name = path.relative_to(HERE / "pages")
         if decks or name.stem != "slides":
             write_if_changed(pages / name, TEMPLATES.get_template(name.as_posix()).render(data))
-    for picture in ("course/ridge.png", "rooflab/accuracy.png"):
+    for picture in ("course/ridge.png", "benchmarks/accuracy.png"):
         shutil.copy(ROOT / picture, pages)
     with ThreadPoolExecutor(2) as pool:
         for path, notebook in zip(lectures, pool.map(run_for_page, lectures), strict=True):

@@ -16,7 +16,7 @@ DOCUMENTS = {
 }  # fmt: skip
 PLACES = DOCUMENTS | {
     "course/ridge.png": "ridge.png",
-    "rooflab/accuracy.png": "accuracy.png",
+    "benchmarks/accuracy.png": "accuracy.png",
     "course/README.md": "index.md#lectures",
     "exercises/README.md": "index.md#problem-sets",
 }
