@@ -189,7 +189,7 @@ def test_data_files_are_part_of_the_package(package):
     for path in (ROOT / package).rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts and path.suffix != ".py":
             name = path.relative_to(ROOT).as_posix()
-            known = name in {f"{package}/README.md", f"{package}/pyproject.toml"}
+            known = path.suffix == ".md" or name == f"{package}/pyproject.toml"
             # The sources of JupyterLab's extension, and what they are built into, are data files.
             known |= name.startswith(("roofcheck/home/lab/", "roofcheck/home/labextension/"))
             assert known or any(fnmatch.fnmatch(name, pattern) for pattern in patterns), name
