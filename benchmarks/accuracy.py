@@ -98,7 +98,7 @@ def list_peers():
 
 def count_inside_by_source():
     """Return how many runs lie within the range of all runs of other sources, and of how many."""
-    runs = [run for run in every_run() if run.prediction is not None]
+    runs = [run for run in every_run() if run.prediction and not run.is_first_token]
     ratios = [
         (run.given["source"].split()[0], run.measured / run.prediction.seconds) for run in runs
     ]
@@ -134,12 +134,18 @@ def draw_runs():
 def write_page():
     """Return the text of ACCURACY.md."""
     runs = [run for run in every_run() if run.prediction is not None]
-    ratios = sorted(run.measured / run.prediction.seconds for run in runs)
+    whole, first = (
+        sorted(run.measured / run.prediction.seconds for run in runs if run.is_first_token == first)
+        for first in (False, True)
+    )
+    medians = sorted(figures[1] for _, figures in fit_gpus.crossed())
     inside, count = count_inside_by_source()
     return TEXT.read_text(encoding="utf-8").format(
         kernels=list_kernels(), other_cards=list_other_cards(), runs=list_runs(),
-        peers=list_peers(), count=len(every_run()), predicted=len(runs), least=f"{ratios[0]:.2f}",
-        most=f"{ratios[-1]:.2f}", median=f"{statistics.median(ratios):.2f}", inside=inside,
+        peers=list_peers(), count=len(every_run()), predicted=len(whole),
+        least=f"{whole[0]:.2f}", most=f"{whole[-1]:.2f}", median=f"{statistics.median(whole):.2f}",
+        first_tokens=len(first), first_least=f"{first[0]:.2f}", first_most=f"{first[-1]:.2f}",
+        other_least=f"{medians[0]:.0%}", other_most=f"{medians[-1]:.0%}", inside=inside,
         tested=count, tightest=f"{min(run.measured / run.bound for run in every_run()):.2f}",
     )  # fmt: skip
 

@@ -44,6 +44,10 @@ class Run(NamedTuple):
         return f"{given['model']}, {chips}, {given['weights']}{lengths}{batch}"
 
     @property
+    def is_first_token(self):
+        return self.given["quantity"] == "time to first token"
+
+    @property
     def is_cnn(self):
         return self.given["unit"] == "images/s"
 
@@ -109,12 +113,12 @@ def every_run():
 
 
 def find_interval():
-    """Return the chips of predicted runs, their number, and the range of measured / predicted.
+    """Return the chips and number of predicted runs, and the range of measured / predicted.
 
     A new run of their kind falls between the lowest and the highest of n others with probability
-    (n-1)/(n+1).
+    (n-1)/(n+1). Times to the first token are not among them: all took longer than predicted.
     """
-    runs = [run for run in every_run() if run.prediction is not None]
+    runs = [run for run in every_run() if run.prediction is not None and not run.is_first_token]
     ratios = [run.measured / run.prediction.seconds for run in runs]
     ends = [np.floor(100 * min(ratios)) / 100, np.ceil(100 * max(ratios)) / 100]
     chips = list(dict.fromkeys(run.given["chip"] for run in runs))

@@ -42,16 +42,20 @@ def measure(quick, device, threads, save, save_chip, form):
         "versions": dict(measurements.versions), "peak_flops_per_s": dict(ceilings.peaks),
         "bandwidth_bytes_per_s": {str(size): speed for size, speed in ceilings.bandwidth.items()},
         "memory_bytes_per_s": ceilings.memory, "overhead_seconds": ceilings.overhead,
+        "disturbed": measurements.was_disturbed, "skipped": list(measurements.skipped),
     }  # fmt: skip
     print_answer(form, document, measurements.rows, measurements)
 
 
 @main.command(
-    params=[*llm.params, click.Option(["--software"], help="vLLM 2026 or PyTorch 2024.")],
+    params=[
+        *(option for option in llm.params if option.name != "price"),
+        click.Option(["--software"], help="vLLM 2026 or PyTorch 2024."),
+    ],
     epilog=llm.epilog,
 )
 @click.pass_context
 def predict(context, software, **given):
     """Run roofkit's llm command, with a predicted time and interval next to each bound."""
     context.obj = functools.partial(machine.calibrate, software=software)
-    return context.invoke(llm, **given)
+    return context.invoke(llm, price=None, **given)

@@ -4,14 +4,7 @@ import click
 
 import roofkit as rk
 from roofkit import network
-from roofkit.commandline.options import (
-    add_output_options,
-    chip_option,
-    dtype_option,
-    in_network_option,
-    latency_option,
-    topology_option,
-)
+from roofkit.commandline.options import add_output_options, chip_option, dtype_option
 from roofkit.commandline.output import print_figures
 
 
@@ -43,12 +36,13 @@ def matmul(b, d, f, chip, dtype, weight_dtype, form):
 @click.option("--along", type=click.Choice(["B", "D", "F"]), default="D", show_default=True,
               help="The dimension to split.")  # fmt: skip
 @click.option("--collective", help="all-reduce, reduce-scatter, 'all-gather Y', none, …")
-@topology_option
+@click.option("--topology", help="ring, line, switch or all-pairs, if the table has none.")
 @click.option("--one-way", is_flag=True, help="Use the links of a ring in one direction only.")
 @click.option("--nodes", type=int, default=1, help="Number of nodes, with n chips each.")
 @click.option("--card", type=float, help="Bytes/s, one way, of each chip's network card.")
-@latency_option
-@in_network_option
+@click.option("--with-latency", is_flag=True, help="Include the latency of hops.")
+@click.option("--in-network/--over-links", default=None,
+              help="Sum arrays in the switch (the default if possible), or not.")  # fmt: skip
 @add_output_options
 def shard(b, d, f, n, chip, dtype, along, collective, topology, one_way, nodes, card,
           with_latency, in_network, form):  # fmt: skip

@@ -31,7 +31,7 @@ ENGINES_RESERVE = 0.1  # the share of memory that vLLM and SGLang leave free by 
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
 @click.option("--weights", help="Format of the weight matrices, such as int4.")
 @click.option("--kv", help="Format of the KV cache.")
-@click.option("--tensor", type=int, default=1, show_default=True, help="Chips per layer.")
+@click.option("--tensor", type=int, help="Chips per layer (default: 1).")
 @click.option("--set", "settings", type=SettingType(), multiple=True,
               help="Any other setting, such as precision.activations=fp8 (see below).")  # fmt: skip
 @click.option("--must-fit", is_flag=True, help=f"Exit with code {DOES_NOT_FIT} if it doesn't fit.")
@@ -56,18 +56,25 @@ def llm(model, chip, batch, prompt, output, weights, kv, tensor, settings, must_
     if chip is None:
         raise click.UsageError("give a chip with --chip, such as --chip a6000")
     calibrate = click.get_current_context().obj  # rooflab's commands set it
-    chosen = {"precision": {"weights": weights, "kv": kv}, "split": {"tensor": tensor}}
-    for group, name, value in settings:
-        chosen.setdefault(group, {})[name] = value
+    chosen = {"precision": {}, "split": {}}
+    plain = [
+        ("precision", "weights", weights),
+        ("precision", "kv", kv),
+        ("split", "tensor", tensor),
+    ]
+    for group, name, value in (*(each for each in plain if each[2] is not None), *settings):
+        if name in chosen.setdefault(group, {}):
+            raise click.UsageError(f"{group}.{name} is given twice")
+        chosen[group][name] = value
     room = {"chunk": 8192.0, "reserve": ENGINES_RESERVE} | chosen.get("memory", {})
     extra, limits = chosen.get("pass", {}), chosen.get("limit", {})
     served = rk.llm(model).on(chip, calibration=calibrate and calibrate(chip),
                               **_read_groups(chip, chosen))  # fmt: skip
     asked, several = bool(price is not None or limits), len(batch) * len(prompt) > 1
-    if several and extra:
-        raise click.UsageError("pass.new needs a single batch and prompt")
-    if asked and (extra or calibrate):
-        raise click.UsageError("limits and prices go with roofkit's bounds, without pass.new")
+    if (several or asked) and extra:
+        raise click.UsageError("pass.new needs a single batch and prompt, and no limit")
+    if asked and calibrate:
+        raise click.UsageError("limits and prices use bounds: ask python -m roofkit llm instead")
     if asked:
         if len(prompt) > 1 or batch != [1]:
             raise click.UsageError("give one --prompt and no --batch; the command finds the batch")
@@ -123,7 +130,7 @@ def _read_groups(chip, chosen):
     if nodes > 1 or card is not None:
         chips, rest = divmod(split.tensor, nodes)
         if rest:
-            raise click.UsageError(f"links.nodes={nodes} must divide --tensor {split.tensor}")
+            raise click.UsageError(f"links.nodes={nodes} must divide split.tensor={split.tensor}")
         joined = rk.group(chip, chips, topology=joined, nodes=nodes, card=card)
     links["with_latency"] = links.pop("latency", False)
     return {"precision": Precision(**chosen["precision"]), "split": split,
@@ -141,14 +148,10 @@ def _memory_figures(memory):
 
 
 def _prediction_figures(name, prediction):
-    tested, unknown = prediction.coverage is not None, "not tested"
-    high, coverage = (prediction.high, prediction.coverage) if tested else (unknown, unknown)
-    return [
-        (f"{name}, predicted", f"{name}_predicted_seconds", prediction.seconds, "s"),
-        ("from", f"{name}_predicted_low_seconds", prediction.low, "s"),
-        ("to", f"{name}_predicted_high_seconds", high, "s" if tested else ""),
-        ("share of measurements in it", f"{name}_predicted_coverage", coverage, ""),
-    ]
+    labels = (f"{name}, predicted", "from", "to", "share of measurements in it")
+    row = prediction.to_row(f"{name}_predicted")
+    return [(label, key, value, "" if key.endswith("coverage") else "s")
+            for label, (key, value) in zip(labels, row.items(), strict=True)]  # fmt: skip
 
 
 @click.command()

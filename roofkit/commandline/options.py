@@ -21,14 +21,6 @@ chip_option = click.option(
     help="A chip's name or alias, such as h100, or your own TOML file.",
 )  # fmt: skip
 dtype_option = click.option("--dtype", default="bf16", show_default=True)
-topology_option = click.option(
-    "--topology", help="ring, line, switch or all-pairs, if the table has no topology for the chip."
-)
-in_network_option = click.option(
-    "--in-network/--over-links", default=None,
-    help="Sum arrays in the switch or from chip to chip (default: in the switch if possible).",
-)  # fmt: skip
-latency_option = click.option("--with-latency", is_flag=True, help="Include the latency of hops.")
 
 
 def add_output_options(command):

@@ -41,8 +41,8 @@ def print_answer(form, document, rows, text):
 
 
 def _format_value(value, unit):
-    if isinstance(value, str):
-        return value
+    if value is None or isinstance(value, str):
+        return value or "not tested"
     value = abs(value)  # the label says whether memory is spare or missing
     if unit in (*RATIO_UNITS, "/B") or (not unit and 1e-2 <= value < 1e5):
         return f"{value:.5g} {unit}".strip()

@@ -44,7 +44,8 @@ def print_sweep(form, served, batches, prompts, output, room):
              format_quantity(row["first_token_seconds"], "s"),
              format_quantity(row["token_seconds"], "s"), f"{row['tokens_per_second']:.0f}",
              format_quantity(row["memory_bytes"], "B"), words[row["fits"]],
-             *(format_quantity(value, "s") for value in list(row.values())[len(heads) + 1 :]))
+             *("–" if value is None else format_quantity(value, "s")
+               for value in list(row.values())[len(heads) + 1 : -1]))
             for row in rows
         ],
     )  # fmt: skip
@@ -55,11 +56,10 @@ def print_sweep(form, served, batches, prompts, output, room):
 
 def predict_step(run):
     """Return the predicted seconds per token and their interval, if there is a calibration."""
-    if run.deployment.calibration is None or not run.steps:
+    if run.deployment.calibration is None:
         return {}
-    step = (1 / run.steps) * run.predicted_decoding
-    return {"predicted_token_seconds": step.seconds, "predicted_token_low_seconds": step.low,
-            "predicted_token_high_seconds": step.high}  # fmt: skip
+    row = ((1 / max(run.steps, 1)) * run.predicted_decoding).to_row("predicted_token")
+    return row if run.steps else dict.fromkeys(row)
 
 
 def print_cheapest(form, served, prompt, output, price, limits, room):

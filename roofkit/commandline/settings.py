@@ -8,7 +8,8 @@ SETTINGS = {
         ("weights", "experts", "activations", "stream", "kv", "travel", "embedding", "lm_head"), str
     ) | {"scales": int, "expert_scales": int},
     "split": {"tensor": int, "pipeline": int, "data": int, "expert": int, "kv_heads": str},
-    "links": {"topology": str, "nodes": int, "card": float, "pipeline": float, "latency": bool,
+    "links": {"topology": click.Choice(["ring", "line", "switch", "all-pairs"]),
+              "nodes": click.IntRange(1), "card": float, "pipeline": float, "latency": bool,
               "in_network": bool},
     "count": {"fused": bool, "attention": str, "convention": str, "unconfirmed": bool},
     "memory": {"reserve": float, "chunk": float},
@@ -32,7 +33,6 @@ class SettingType(click.ParamType):
         kind = SETTINGS.get(group, {}).get(name)
         if not equals or kind is None:
             known = ", ".join(SETTINGS.get(group, SETTINGS))
-            self.fail(
-                f"{value!r} is not group.name=value; {group or 'groups'}: {known}", param, ctx
-            )
+            what = f"{group} has {known}" if group in SETTINGS else f"the groups are {known}"
+            self.fail(f"{value!r} is no setting, as group.name=value; {what}", param, ctx)
         return group, name, click.types.convert_type(kind).convert(text, param, ctx)

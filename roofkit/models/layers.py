@@ -154,9 +154,12 @@ class Layer(NamedTuple):
         if kind == "matmul":
             *widths, stored = widths
             return calibration.matmul(rows, *widths, one.dtype, stored)
-        if kind == "attention":
+        if kind in ("attention", "window"):
             *widths, stored = widths
-            return calibration.attention(rows, *widths, one.dtype, stored)
+            found = calibration.attention(rows, *widths, one.dtype, stored)
+            if kind == "attention":
+                return found
+            return replace(found, coverage=None, basis=f"{found.basis}; no window was timed")
         # Operations between matrices use at least 16 bits, even if the matrices are narrower.
         dtype = one.dtype if itemsize(one.dtype) >= 2 else "bf16"
         return calibration.elementwise(rows, *widths, kind=kind, dtype=dtype)
@@ -232,7 +235,7 @@ class LayerTable(Sequence):
 
     @property
     def prediction(self):
-        """The predicted time of the whole pass, with layers running one after another.
+        """The predicted time of the kernels of the whole pass, one after another.
 
         Each layer is treated as one kernel. For code that does not fuse kernels, use a table
         without fusion. Raises ValueError if the table has no calibration.
@@ -242,9 +245,11 @@ class LayerTable(Sequence):
                 f"{self.title}: no calibration was given; deploy the model with calibration=, such "
                 'as calibration=rooflab.machine.calibrate("H100")'
             )
-        return self.calibration.total(
+        found = self.calibration.total(
             layer.count * layer.predict(self.calibration) for layer in self.layers
         )
+        low = self.time if found.coverage is None else found.low
+        return replace(found, low=low, basis=f"kernels alone; {found.basis}")
 
     def share(self, seconds, on_chip=0.0):
         """Return the share of the roof that a measured time of the pass reaches.
@@ -273,35 +278,22 @@ class LayerTable(Sequence):
     def rows(self):
         """One dict per layer, in SI units, ready for JSON and CSV.
 
-        With a calibration, ``predicted_seconds`` are those of one occurrence, like ``seconds``.
+        With a calibration, predictions are for one occurrence, like ``seconds``.
         """
+        predictor = self.calibration
         total, rows = self.time, []
         for layer in self.layers:
             estimate = layer.estimate
             rows.append({
-                "layer": layer.name,
-                "count": layer.count,
-                "flops": layer.flops,
-                "bytes": layer.bytes,
-                "weight_bytes": layer.weights,
-                "activation_bytes": layer.activations,
-                "kv_bytes": layer.kv,
-                "link_bytes": layer.link,
-                "flops_per_byte": layer.intensity,
-                "attainable_flops_per_s": layer.attainable,
-                "bound": estimate.bound,
-                "seconds": estimate.lower,
-                "share": layer.count * estimate.lower / total,
-                **self._predict_row(layer),
+                "layer": layer.name, "count": layer.count, "flops": layer.flops,
+                "bytes": layer.bytes, "weight_bytes": layer.weights,
+                "activation_bytes": layer.activations, "kv_bytes": layer.kv,
+                "link_bytes": layer.link, "flops_per_byte": layer.intensity,
+                "attainable_flops_per_s": layer.attainable, "bound": estimate.bound,
+                "seconds": estimate.lower, "share": layer.count * estimate.lower / total,
+                **(layer.predict(predictor).to_row("predicted") if predictor else {}),
             })  # fmt: skip
         return rows
-
-    def _predict_row(self, layer):
-        if self.calibration is None:
-            return {}
-        found = layer.predict(self.calibration)
-        return {"predicted_seconds": found.seconds, "predicted_low_seconds": found.low,
-                "predicted_high_seconds": found.high}  # fmt: skip
 
     def to_frame(self):
         """Return the rows as a pandas DataFrame. Raises ModuleNotFoundError without pandas.

@@ -17,10 +17,10 @@ class Prediction:
     """A predicted time in seconds, and an interval that should contain the measured time.
 
     ``coverage`` is the share of measurements that fall between ``low`` and ``high``. It is None if
-    nothing like this was timed; then ``low`` is the bound. ``basis`` describes the measurements
-    that were used and those that were missing, separated by "; ". ``correlation``, from 0 to 1, is
-    the correlation between the errors of two such predictions, which ``total`` uses. Raises
-    ValueError if a time is not finite.
+    nothing like this was timed; then ``low`` is the bound, or a sum of bounds. ``basis`` describes
+    the measurements that were used and those that were missing, separated by "; ". ``correlation``,
+    from 0 to 1, is that between the errors of two such predictions. Raises ValueError if a time is
+    not finite.
 
     >>> one = Prediction(1e-3, 0.9e-3, 1.2e-3, basis="an example")
     >>> 40 * one
@@ -43,7 +43,7 @@ class Prediction:
         range_ = (
             f"{self.coverage:.0%} between {low} and {high}"
             if self.coverage
-            else (f"at least {low}, interval not tested")
+            else (f"from {low}, interval not tested")
         )
         return f"Prediction({format_quantity(self.seconds, 's')}, {range_}: {self.basis})"
 
@@ -56,6 +56,12 @@ class Prediction:
         return Prediction(*scaled, self.coverage, self.basis, self.correlation)
 
     __rmul__ = __mul__
+
+    def to_row(self, name):
+        """Return the seconds, the interval and its coverage as a dict; None if not tested."""
+        high = None if self.coverage is None else self.high
+        return {f"{name}_seconds": self.seconds, f"{name}_low_seconds": self.low,
+                f"{name}_high_seconds": high, f"{name}_coverage": self.coverage}  # fmt: skip
 
     @classmethod
     def total(cls, parts):

@@ -84,8 +84,7 @@ class Calibration:
     def matmul(self, B, D, F, dtype=None, weight_itemsize=None):
         """Return the Prediction for X[B, D] · W[D, F] in the fitted dtype.
 
-        ``weight_itemsize`` is the number of bytes per element of W, if it is not that of the dtype.
-        The prediction then has no coverage.
+        It has no coverage if W has another number of bytes per element, ``weight_itemsize``.
         """
         dtype = self._check_dtype(dtype)
         cost, size = matmul(B, D, F, dtype), itemsize(dtype)
@@ -99,8 +98,7 @@ class Calibration:
     def elementwise(self, rows, width, kind="add", dtype=None):
         """Return the Prediction for a residual add, a norm or an activation over rows.
 
-        ``kind`` is as for ``GPUCalibration.elementwise``. The time depends only on the bytes, and
-        the interval is that of the fitted matmuls.
+        ``kind`` is as for ``GPUCalibration.elementwise``. The time depends only on the bytes.
         """
         check_row_kernel_kind(kind)
         rows, width = check_sizes(rows=rows, width=width)
@@ -130,8 +128,8 @@ class Calibration:
     total = staticmethod(Prediction.total)
 
     def judge_run(self, prediction, least):
-        """Return the prediction as it is, because no whole run was timed."""
-        return prediction
+        """Return the prediction without coverage, because no whole run was timed."""
+        return replace(prediction, coverage=None, low=least)
 
     def _check_dtype(self, dtype):
         dtype = dtype or self.dtype
@@ -161,8 +159,7 @@ def calibrate(source, roof=None, *, dtype=None, software=None):
     dtype : str, optional
         The dtype of the sweep and of a Chip's peak; by default, the first dtype of the sweep.
     software : str, optional
-        The software that runs the kernels: "vLLM 2026" (the default) or "PyTorch 2024". The same
-        card runs the same matmul a tenth faster with the newer software.
+        The software that runs the kernels: "vLLM 2026" (the default) or "PyTorch 2024".
 
     Returns a Calibration for timings, or a GPUCalibration for a GPU.
 

@@ -183,8 +183,8 @@ class GPUCalibration:
             bus = scale_bus(fit.constants["bus"], link, chip(fit.gpu), self.chip)
         if bus is None:
             raise ValueError(
-                f"no {kernel.replace('_', '-')} between {self.chip.name} was timed over {link!r}, "
-                "and its data sheet does not give the link's bandwidth"
+                f"no {kernel.replace('_', '-')} over a {link!r} link can be predicted for "
+                f"{self.chip.name}: none was timed, or its data sheet has no such link"
             )
         constants = {**fit.constants, "bus": bus}
         seconds, regime = time_collective(constants, link, size, gpus, PASSES[kernel])
@@ -236,13 +236,10 @@ class GPUCalibration:
     total = staticmethod(Prediction.total)
 
     def judge_run(self, prediction, least):
-        """Return the prediction of a whole run with the interval of published runs, if any.
-
-        A program does more than run kernels. No interval starts below ``least`` seconds.
-        """
+        """Return the prediction of a run of ``least`` seconds or more, judged by published runs."""
         runs = _read_table()["runs"]
-        if self.chip.name not in runs["chips"]:
-            return prediction
+        if self.chip not in map(chip, runs["chips"]):
+            return replace(prediction, coverage=None, low=least)
         low, high = (larger(least, end * prediction.seconds) for end in runs["interval"])
         basis = f"{prediction.basis}; the interval is that of {runs['count']} published runs"
         return replace(prediction, low=low, high=high, coverage=COVERAGE, basis=basis)

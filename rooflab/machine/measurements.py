@@ -112,8 +112,7 @@ class Machine:
 class Ceilings:
     """The highest speeds of a run, from its best samples.
 
-    peaks : dtype -> FLOP/s
-    bandwidth : working set in bytes -> bytes/s; each cache shows up as a step
+    peaks, bandwidth : dtype -> FLOP/s; working set in bytes -> bytes/s, a step for each cache
     ladders : kernel -> mapping of working set to bytes/s
     memory : bytes/s of main memory, from the best kernel at the largest working sets
     overhead : seconds of an almost empty call
@@ -136,8 +135,7 @@ class Ceilings:
 class Measurements:
     """The results of a run of ``measure``, displayed as a table of ceilings.
 
-    machine : Machine
-    date : str, ISO 8601
+    machine, date : Machine, and a str in ISO 8601
     versions : mapping of package to version
     timings : tuple of Timing, every sample kept
     skipped : tuple of str, the skipped steps with the reasons
@@ -224,10 +222,12 @@ class Measurements:
         machine, day = self.machine.name, self.date[:10]
         source = f"measured on {machine} with {self.machine.library}, {day}"
         ceilings = self.ceilings
-        if not ceilings.peaks:
+        hasty = self.was_disturbed and any(step.startswith("peak") for step in self.skipped)
+        if not ceilings.peaks or hasty:
+            why = "other programs disturbed it" if hasty else "no large matmul was timed"
             raise ValueError(
-                f"no matmul of {LEAST_SIDE} rows and columns or more was timed, so there is no "
-                f"roof; {self._count_skipped()}. Close other programs and measure again"
+                f"this run has no roof: {why}, and {self._count_skipped()}. Close other programs "
+                "and measure again"
             )
         return Chip(
             machine,
@@ -336,7 +336,8 @@ class Measurements:
 
     def _count_skipped(self):
         steps = len(self.skipped) + len(self.timings)
-        return f"{len(self.skipped)} of {steps} steps were skipped (.skipped says why)"
+        first = f", first {self.skipped[0]}" if self.skipped else ""
+        return f"{len(self.skipped)} of {steps} steps were skipped{first}"
 
     def __repr__(self):
         return f"{self._caption()}\n{format_text_table(*self._table())}"

@@ -136,7 +136,7 @@ def test_llm_takes_ends_nodes_and_another_pass():
     )  # fmt: skip
     assert answer["forward"] == served.forward(1, 5, 1000).rows
     assert answer["totals"]["generation_seconds"] == served.generate().time
-    assert "links.nodes=2 must divide --tensor 3" in ask(
+    assert "links.nodes=2 must divide split.tensor=3" in ask(
         "llm", "llama-2-70b", "--chip", "h100", "--tensor", 3, *put("links.nodes=2"), code=2
     )
 

@@ -36,7 +36,7 @@ def test_predict_answers_by_timings_of_the_gpu():
     text = ask("predict", "llama-2-7b", "--chip", "a100-80")
     assert "decode, predicted" in text
     # Attention was not timed.
-    assert totals["decode_predicted_coverage"] == "not tested"
+    assert totals["decode_predicted_coverage"] is totals["decode_predicted_high_seconds"] is None
     assert re.search("share of measurements in it +not tested", text)
 
 
@@ -49,7 +49,12 @@ def test_predictions_reach_sweeps_csv_and_older_software():
     assert "predicted_seconds" in ask(*asked, "--csv").splitlines()[0]
     newer, older = (as_json(*asked, *more) for more in ([], ["--software", "PyTorch 2024"]))
     assert newer["prefill"][1]["predicted_seconds"] < older["prefill"][1]["predicted_seconds"]
-    assert "go with roofkit's bounds" in ask(*asked, "--price", 1, code=2)
+    limit = ["--set", "limit.per_token=1"]
+    assert "ask python -m roofkit llm instead" in ask(*asked, *limit, code=2)
+    assert "split.tensor is given twice" in ask(
+        *asked, "--tensor", 2, *["--set", "split.tensor=4"], code=2
+    )
+    assert as_json(*asked, "--batch", "1,2", "--output", 1)[0]["predicted_token_seconds"] is None
 
 
 @pytest.fixture(scope="module")

@@ -219,24 +219,6 @@ def test_the_fastest_matmuls_that_others_found_are_near_and_above_the_bound(row)
 # Predictions
 
 
-def test_a_prediction_near_a_published_timing():
-    # Rows of the data, in microseconds: matmuls, row kernels, attention and collectives.
-    old = calibrate("A100 80GB SXM", software=BEFORE)
-    for prediction, measured in (
-        (old.matmul(4096, 8192, 8192), 2466),
-        (OLD.matmul(16, 8192, 24576), 139),
-        (old.elementwise(256, 24576, "gated_activation"), 50),
-        (OLD.all_reduce(67108864, 8), 322),
-        (A100.matmul(8192, 2048, 12288), 1712),
-        (A100.attention(4, 12288, 0, 64, 8, 128), 55284),
-        (A100.attention(2, 1, 16383, 8, 2, 128), 53.1),
-        (H100.all_reduce(67108864, 8), 324.5),
-        (H100.all_gather(1048576, 4), 13.6),
-    ):
-        assert prediction.low < measured * 1e-6 < prediction.high
-        assert prediction.coverage == 0.9
-
-
 def test_every_basis_names_gpu_library_and_year():
     for prediction, told in (
         (H100.matmul(64, 8192, 8192), "vLLM 0.24.0's 16-bit matmuls on H100 SXM, 2026"),
@@ -392,10 +374,10 @@ def test_a_kernel_that_was_never_timed_claims_no_coverage():
             lambda: A100.all_reduce(1e6, 8, topology="torus"),
             "topology='torus' is not one of switch, pairs",
         ),
-        (lambda: H100.all_reduce(1e6, 16, gpus_per_node=8), "over 'network-8'"),
+        (lambda: H100.all_reduce(1e6, 16, gpus_per_node=8), "over a 'network-8' link"),
         (lambda: H100.all_reduce(1e6, 64), "a switch joins at most 8 H100 SXM, got 64"),
-        (lambda: H100.all_gather(1e6, 4, "pairs"), "no all-gather between H100 SXM was timed"),
-        (lambda: L40S.all_reduce(1e6, 2, "pairs"), "no all-reduce between L40S was timed"),
+        (lambda: H100.all_gather(1e6, 4, "pairs"), "no all-gather over a"),
+        (lambda: L40S.all_reduce(1e6, 2, "pairs"), "no all-reduce over a"),
         (lambda: Prediction.total([]), "at least one prediction"),
     ],
 )

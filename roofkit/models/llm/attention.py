@@ -86,13 +86,16 @@ def _flash_attention(at, name, layers, window):
     flops = (4 * width + SOFTMAX_FLOPS) * heads * at.batch
     pairs = count_pairs(at.new, at.cached, window)
     read = _count_keys_crossing(at, q_dim // at.shard.kv_dim, w.stream * width, window)
-    whole = window is None and at.shard.kv_cached == at.shard.kv_dim
-    sizes = at.batch, at.new, at.cached, heads, at.shard.kv_dim // width, width, w.kv
+    whole, inside = at.shard.kv_cached == at.shard.kv_dim, at.cached
+    if window is not None:
+        inside = larger(smaller(at.cached, float(window) - at.new), 0.0)
+    kind = "attention" if np.all(inside == at.cached) else "window"
+    sizes = at.batch, at.new, inside, heads, at.shard.kv_dim // width, width, w.kv
     return Operation(
         f"{name}attention", layers, flops * pairs, _sink_bytes(at, heads),
         (w.stream + w.activations) * q_dim * at.tokens,
         2 * w.kv * at.shard.kv_cached * at.batch * read, at.how.attends,
-        kernel=("attention", *sizes) if whole else (),
+        kernel=(kind, *sizes) if whole else (),
     )  # fmt: skip
 
 

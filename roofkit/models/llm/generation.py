@@ -69,11 +69,11 @@ class Generation:
         deployment has no calibration.
         """
         phases = [self.predicted_first_token, self.predicted_decoding]
-        return self._judge(self._sum_predictions(phases), self.time)
+        return self.judge(self._sum_predictions(phases), self.time)
 
     @property
     def predicted_first_token(self):
-        """The predicted time to the first token.
+        """The predicted time to the first token, without coverage: programs take longer.
 
         With a pipeline, the parts of the batch pass through the stages one after another.
         """
@@ -81,7 +81,7 @@ class Generation:
         parts = self.batch / served._stage_batch(self.batch)
         passes = (parts + served.split.pipeline - 1) / served.split.pipeline
         prediction = passes * served.prefill(self.batch, self.prompt).prediction
-        return self._judge(prediction, self.time_to_first_token)
+        return replace(prediction, coverage=None, low=self.time_to_first_token)
 
     @property
     def predicted_decoding(self):
@@ -97,10 +97,17 @@ class Generation:
             self.steps / STEPS_SAMPLED * self.deployment.decode(self.batch, context).prediction
             for context in contexts
         )
-        return self._judge(prediction, self.decoding)
+        return self.judge(prediction, self.decoding)
 
-    def _judge(self, prediction, least):
-        return self.deployment.calibration.judge_run(prediction, least)
+    def judge(self, prediction, least):
+        """Give it the interval of published runs: dense models on one node, in up to 16 bits."""
+        served, model = self.deployment, self.deployment.model
+        dense = not (model.experts or model.latent or model.window)
+        narrow = max(served.precision.widths) <= 2 and served.split.pipeline == 1
+        one_node = getattr(served.links.tensor, "card", None) is None
+        if dense and narrow and one_node and np.all(self.memory.fits):
+            return served.calibration.judge_run(prediction, least)
+        return replace(prediction, coverage=None, low=least)
 
     def _sum_predictions(self, predictions):
         """Return the sum of predictions whose errors are fully correlated."""

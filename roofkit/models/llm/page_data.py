@@ -106,12 +106,15 @@ def _predict_model(model, chip, calibration):
     for n in PREDICTED_SIZES:
         with contextlib.suppress(ValueError):
             served = model.on(chip, split=Split(tensor=n), calibration=calibration)
-            passes = [served.decode(batch, PREDICTED_TOKENS) for batch in PREDICTED_BATCHES]
-            passes.append(served.prefill(1, PREDICTED_TOKENS))
-            rows = [
-                [round(float(value / each.time), 2) for value in (p.seconds, p.low, p.high)]
-                for each in passes for p in [calibration.judge_run(each.prediction, each.time)]
-            ]  # fmt: skip
+            rows = []
+            for batch in PREDICTED_BATCHES:
+                table = served.decode(batch, PREDICTED_TOKENS)
+                run = served.generate(batch, PREDICTED_TOKENS, 2)
+                rows.append((run.judge(table.prediction, table.time), table.time))
+            first = served.generate(1, PREDICTED_TOKENS, 2)
+            rows.append((first.predicted_first_token, first.time_to_first_token))
+            rows = [[round(float(value / least), 2) for value in (p.seconds, p.low, p.high)]
+                    for p, least in rows]  # fmt: skip
             if np.isfinite(rows).all():
                 ratios[n] = rows
     return ratios
