@@ -22,11 +22,8 @@ def main():
 @click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda or torch-cpu.")
 @click.option("--threads", type=int, help="Threads of the matrix library; by default, all cores.")
 @click.option("--save", type=click.Path(dir_okay=False, writable=True), help="Save every sample.")
-@click.option(
-    "--save-chip",
-    type=click.Path(dir_okay=False, writable=True),
-    help="Write a TOML file that other commands accept as --chip.",
-)
+@click.option("--save-chip", type=click.Path(dir_okay=False, writable=True),
+              help="Write a TOML file that other commands accept as --chip.")  # fmt: skip
 @add_output_options
 def measure(quick, device, threads, save, save_chip, form):
     """Measure this machine: peaks, bandwidths of memory and caches, and call overhead."""

@@ -19,13 +19,8 @@ ENGINES_RESERVE = 0.1  # the share of memory that vLLM and SGLang leave free by 
 @click.argument("model", required=False)
 @click.option("--chip", type=ChipType(),
               help="A chip's name or alias, such as a6000, or your own TOML file.")  # fmt: skip
-@click.option(
-    "--batch",
-    type=NumberList(),
-    default="1",
-    show_default=True,
-    help="Sequences per batch. A list such as 1,8,64 prints a table of times instead.",
-)
+@click.option("--batch", type=NumberList(), default="1", show_default=True,
+              help="Sequences per batch. A list such as 1,8,64 prints a table instead.")  # fmt: skip
 @click.option("--prompt", type=NumberList(), default="2048", show_default=True,
               help="Tokens per prompt, or a list as for --batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
@@ -47,10 +42,8 @@ def llm(model, chip, batch, prompt, output, weights, kv, tensor, settings, must_
         if chip or must_fit:
             raise click.UsageError("name a model, or omit the options to list all models")
         models = rk.models.llms()
-        rows = [
-            {"model": each.name, "parameters": each.parameters, "source": each.source}
-            for each in models
-        ]
+        rows = [{"model": each.name, "parameters": each.parameters, "source": each.source}
+                for each in models]  # fmt: skip
         print_answer(form, rows, rows, models)
         return
     if chip is None:
