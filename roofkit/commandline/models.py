@@ -20,7 +20,7 @@ ENGINES_RESERVE = 0.1  # the share of memory that vLLM and SGLang leave free by 
 @click.option("--chip", type=ChipType(),
               help="A chip's name or alias, such as a6000, or your own TOML file.")  # fmt: skip
 @click.option("--batch", type=NumberList(), default="1", show_default=True,
-              help="Sequences per batch. A list such as 1,8,64 prints a table instead.")  # fmt: skip
+              help="Sequences per batch. A list such as 1,8,64 prints a table.")  # fmt: skip
 @click.option("--prompt", type=NumberList(), default="2048", show_default=True,
               help="Tokens per prompt, or a list as for --batch.")  # fmt: skip
 @click.option("--output", type=int, default=128, show_default=True, help="Tokens to generate.")
