@@ -114,8 +114,7 @@ class Ceilings:
 
     peaks, bandwidth : dtype -> FLOP/s; working set in bytes -> bytes/s, a step for each cache
     ladders : kernel -> mapping of working set to bytes/s
-    memory : bytes/s of main memory, from the best kernel at the largest working sets
-    overhead : seconds of an almost empty call
+    memory, overhead : bytes/s of main memory; seconds of an almost empty call
     """
 
     peaks: Mapping
@@ -140,8 +139,6 @@ class Measurements:
     timings : tuple of Timing, every sample kept
     skipped : tuple of str, the skipped steps with the reasons
     seconds, method : wall time of the run, and how it measured
-
-    ``save`` and ``load`` write and read a file, and ``chip`` returns a Chip.
 
     >>> timing = Timing("peak", "matmul", "fp32", (64, 64, 64), 524288, 49152, 1, (1e-5,))
     >>> machine = Machine("mine", "cpu", "numpy", cores=2, threads=2, system="Linux")

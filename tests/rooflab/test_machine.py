@@ -615,7 +615,7 @@ def test_a_dtype_that_was_not_swept_is_refused(measured):
         calibrate(measured, dtype="fp64")
 
 
-SENT = sorted((Path(__file__).parents[1] / "data/measured").glob("*.json"))
+SENT = sorted((Path(__file__).parents[2] / "rooflab/published").glob("*.json"))
 
 
 @cases("path", SENT)
