@@ -10,10 +10,14 @@ import statistics
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 
+import roofkit as rk
 from benchmarks import fit_gpus, peers
 from benchmarks.whole_runs import bound_run, every_run
+from roofkit.models import Precision
 from rooflab import palette
+from rooflab.machine import calibrate
 from rooflab.plot import COLOURS
 
 ROOT = Path(__file__).parents[1]
@@ -109,6 +113,34 @@ def count_inside_by_source():
     return inside, len(ratios)
 
 
+def judge_widest():
+    """Return the lowest and the highest share inside among the widest timed matmuls, left out."""
+    label, shares = "vLLM 2026: matmuls", []
+    table = fit_gpus.study(label).table
+    narrow = table["F"] < table["F"].max() / 2
+    for chip, variant in fit_gpus.parts(label):
+        widest = fit_gpus.pick(
+            table, ~narrow & (table["chip"] == chip) & (table["variant"] == variant)
+        )
+        constants = fit_gpus.fit(label, variant, chip, narrow)
+        seconds, regime = fit_gpus.predict("matmul", variant, chip, constants, widest)
+        low, high = fit_gpus.interval(label, chip, variant, narrow)[regime].T
+        ratio = widest["seconds"] / seconds
+        shares.append(np.mean((ratio >= low) & (ratio <= high)))
+    return min(shares), max(shares)
+
+
+def judge_h20():
+    """Return measured / predicted of the passes of Qwen3-8B in fp8 that InferSim's README has."""
+    fp8 = Precision(weights="fp8", activations="fp8")
+    served = rk.llm("Qwen3-8B").on("H20", precision=fp8, calibration=calibrate("H20"))
+    passes = [(served.prefill(4, 4096), 16384), (served.decode(64, 5120), 64)]
+    return sorted(
+        tokens / measured / table.prediction.seconds
+        for (table, tokens), (measured, _) in zip(passes, peers.INFERSIM[-2:], strict=True)
+    )
+
+
 def draw_runs():
     """Draw measured over predicted, and over the bound, for each published run."""
     runs = sorted((run for run in every_run() if run.prediction), key=lambda run: run.measured)
@@ -140,10 +172,16 @@ def write_page():
     )
     medians = sorted(figures[1] for _, figures in fit_gpus.crossed())
     inside, count = count_inside_by_source()
+    widest, h20 = judge_widest(), judge_h20()
+    infersim = sorted(simulated / measured for measured, simulated in peers.INFERSIM)
+    off = max(figures[2] for label, figures in fit_gpus.summary() if "fp8 L40S" in label)
     return TEXT.read_text(encoding="utf-8").format(
         kernels=list_kernels(), other_cards=list_other_cards(), runs=list_runs(),
         peers=list_peers(), count=len(every_run()), predicted=len(whole),
         least=f"{whole[0]:.2f}", most=f"{whole[-1]:.2f}", median=f"{statistics.median(whole):.2f}",
+        widest_least=f"{widest[0]:.0%}", widest_most=f"{widest[1]:.0%}", off=f"{off:.0%}",
+        h20_least=f"{h20[0]:.2f}", h20_most=f"{h20[1]:.2f}",
+        infersim_least=f"{infersim[0]:.2f}", infersim_most=f"{infersim[-1]:.2f}",
         first_tokens=len(first), first_least=f"{first[0]:.2f}", first_most=f"{first[-1]:.2f}",
         other_least=f"{medians[0]:.0%}", other_most=f"{medians[-1]:.0%}", inside=inside,
         tested=count, tightest=f"{min(run.measured / run.bound for run in every_run()):.2f}",

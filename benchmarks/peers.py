@@ -25,6 +25,12 @@ GENZ_MODELS = {
 }  # fmt: skip
 
 
+# Tokens/s a GPU, measured and simulated, in InferSim's README, commit f2293da:
+# https://github.com/alibaba/InferSim. DeepSeek-V3 on H800, Qwen3-30B-A3B and Qwen3-8B (fp8) on H20,
+# prefill and decode of each. It ships timings of these two cards alone, so no other run was asked.
+INFERSIM = [(7839, 9034), (2324, 2675), (16594, 17350), (2749, 2632), (15061, 16328), (2682, 2581)]
+
+
 def ask_genz(run):
     """Return the seconds that GenZ gives for what was published, or None if it has no such chip."""
     from GenZ import decode_moddeling, prefill_moddeling

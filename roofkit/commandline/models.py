@@ -12,7 +12,7 @@ from roofkit.commandline.settings import EPILOG, SettingType
 from roofkit.models import Links, Precision, Split
 
 DOES_NOT_FIT = 3
-ENGINES_RESERVE = 0.1  # the share of memory that vLLM and SGLang leave free by default
+ENGINES_RESERVE = 0.1  # vLLM fills nine tenths by default (gpu_memory_utilization)
 
 
 @click.command(epilog=EPILOG)

@@ -40,12 +40,10 @@ class Prediction:
 
     def __repr__(self):
         low, high = format_quantity(self.low, "s"), format_quantity(self.high, "s")
-        range_ = (
-            f"{self.coverage:.0%} between {low} and {high}"
-            if self.coverage
-            else (f"from {low}, interval not tested")
-        )
-        return f"Prediction({format_quantity(self.seconds, 's')}, {range_}: {self.basis})"
+        interval = f"from {low}, interval not tested"
+        if self.coverage is not None:
+            interval = f"{self.coverage:.0%} between {low} and {high}"
+        return f"Prediction({format_quantity(self.seconds, 's')}, {interval}: {self.basis})"
 
     def __mul__(self, times):
         """Predict ``times`` calls. All have the same error, so the interval scales too."""

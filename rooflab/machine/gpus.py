@@ -238,7 +238,7 @@ class GPUCalibration:
     def judge_run(self, prediction, least):
         """Return the prediction of a run of ``least`` seconds or more, judged by published runs."""
         runs = _read_table()["runs"]
-        if self.chip not in map(chip, runs["chips"]):
+        if self.chip not in map(chip, runs["chips"]) or self.software != next(iter(_all_fits())):
             return replace(prediction, coverage=None, low=least)
         low, high = (larger(least, end * prediction.seconds) for end in runs["interval"])
         basis = f"{prediction.basis}; the interval is that of {runs['count']} published runs"

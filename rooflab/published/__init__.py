@@ -5,7 +5,7 @@ Source: the kernel and network profiles published with the vidur simulator
 counts per shape. The MIT licence is in the same folder as the tables.
 
 Each function returns a NumPy structured array with one row per kernel: ``runs["B"]`` is a column,
-and ``runs[runs["gpu"] == "h100"]`` has the rows of one GPU. All kernels use 16-bit numbers.
+and ``runs[runs["gpu"] == "h100"]`` has the rows of one GPU; ``machine`` is ours. All use 16 bits.
 ``microseconds`` is the median GPU time of several runs, without the launch on the CPU. It may be
 off by half a microsecond, as the profiler counts whole ones. The profiles name the GPUs only
 ``a100`` and ``h100``; the course compares them with the A100 80GB SXM and the H100 SXM.
@@ -19,7 +19,7 @@ __all__ = ["all_reduces", "elementwise", "interpolate_fetch", "machine", "matmul
 
 
 def machine():
-    """Return Measurements of two cores of an AMD EPYC with NumPy, of 28 November 2026."""
+    """Return our Measurements of two cores of an AMD EPYC: ``measure()``, 28 November 2026."""
     from rooflab.machine import Measurements
 
     return Measurements.load(Path(__file__).with_name("two-cores.json"))

@@ -100,12 +100,13 @@ class Generation:
         return self.judge(prediction, self.decoding)
 
     def judge(self, prediction, least):
-        """Give it the interval of published runs: dense models on one node, in up to 16 bits."""
+        """Give it the interval of published runs: dense, fused, on one node, in up to 16 bits."""
         served, model = self.deployment, self.deployment.model
         dense = not (model.experts or model.latent or model.window)
         narrow = max(served.precision.widths) <= 2 and served.split.pipeline == 1
         one_node = getattr(served.links.tensor, "card", None) is None
-        if dense and narrow and one_node and np.all(self.memory.fits):
+        usual = served.fused is not False and served.attention == "flash"
+        if dense and narrow and one_node and usual and np.all(self.memory.fits):
             return served.calibration.judge_run(prediction, least)
         return replace(prediction, coverage=None, low=least)
 

@@ -41,11 +41,10 @@ WIDE = {"precision": Precision(weights="fp32", stream="fp32")}
     ("model", "options", "batch", "coverage"),
     [("Llama-2-7B", {}, 8, 0.9), ("Llama-2-7B", {}, 10**5, None), ("Llama-2-7B", WIDE, 8, None),
      ("Llama-3.1-8B", APART, 8, None), ("Mixtral-8x7B", {}, 8, None),
-     ("DeepSeek-V2-Lite", {}, 8, None)],
+     ("DeepSeek-V2-Lite", {}, 8, None), ("Llama-2-7B", {"fused": False}, 8, None),
+     ("Llama-2-7B", {"attention": "unfused"}, 8, None)],
 )  # fmt: skip
-def test_only_runs_of_the_published_kind_that_fit_claim_the_interval(
-    model, options, batch, coverage
-):
+def test_runs_of_the_published_kind_alone_claim_the_interval(model, options, batch, coverage):
     served = rk.llm(model).on("H200", calibration=calibrate("H200"), **options)
     assert served.generate(batch, 512, 64).prediction.coverage == coverage
 
