@@ -232,13 +232,11 @@ class Several(Question):
     ``swapped`` replaces the generic sentence for that.
 
     A wrong part also keeps half the credit if it follows from the student's own answers to parts
-    that are steps of its derivation. For a part without such steps, ``follows`` maps its name to a
-    function that computes the value from the student's numbers, keyed by part.
+    that are steps of its derivation.
     """
 
     parts: Mapping[str, Number]
     swapped: str = ""
-    follows: Mapping[str, Callable] = field(default_factory=dict)
 
     def reference(self) -> dict[str, float]:
         """Return the right answer of each part."""
@@ -293,8 +291,6 @@ class Several(Question):
 
     def _expected_by_others(self, name, values):
         """Return a part's value implied by the other answers, or None if it uses none of them."""
-        if name in self.follows:
-            return self.follows[name](values)
         part = self.parts[name]
         if not isinstance(part.formula, Derivation):
             return None

@@ -66,11 +66,6 @@ class Slip:
     here: bool = False
 
 
-def constant_formula(value: float) -> Callable:
-    """Return a Slip's formula that gives ``value`` for any inputs."""
-    return lambda: value
-
-
 @dataclass(eq=False)
 class QuestionSlips:
     """All slips of one formula, with the answer that each gives. Slips are computed on first use.

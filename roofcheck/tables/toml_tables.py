@@ -173,7 +173,10 @@ def _make_redrawn_question(entry, known):
 
 
 def _merge_groups(entry, groups):
-    """Return the entry with its groups' content added; the entry's own keys take precedence."""
+    """Return the entry with its groups' content added; the entry's own keys take precedence.
+
+    A group's text ``beside`` the question comes before the entry's own.
+    """
     merged = {}
     for group in entry.pop("uses", ()):
         if group not in groups:
@@ -183,8 +186,10 @@ def _merge_groups(entry, groups):
 
 
 def _merge(entry, other):
-    tables = {key: entry.get(key, {}) | other[key] for key in GROUP_TABLES if key in other}
-    return entry | other | tables
+    joined = {key: entry.get(key, {}) | other[key] for key in GROUP_TABLES if key in other}
+    if "beside" in entry and "beside" in other:
+        joined["beside"] = "\n\n".join(each["beside"].strip() for each in (entry, other))
+    return entry | other | joined
 
 
 def _check_keys(entry: Mapping, known: Iterable[str], where: str):

@@ -12,7 +12,7 @@ from standin import SET, hand_in, new_course
 
 from roofcheck.cells import QuestionCall
 from roofcheck.kinds import Verdict
-from roofcheck.slips.question_slips import Slip, constant_formula
+from roofcheck.slips.question_slips import Slip
 from roofcheck.study.check import Grade
 from roofcheck.tables import catalogue
 from roofgrade.common.cell_roles import is_check
@@ -73,9 +73,8 @@ def ridge_within(monkeypatch, rtol):
     """The table with a ridge that is right within this tolerance, the printed one if it is wide."""
     question = replace(catalogue.find_question(RIDGE), rtol=rtol)
     if rtol > 1:
-        printed = Slip(
-            "as printed", constant_formula(2 * question.reference()), "As printed.", credit=1
-        )
+        right = question.reference()
+        printed = Slip("as printed", lambda: 2 * right, "As printed.", credit=1)
         question = replace(question, slips=[*question.slips, printed])
     changed = catalogue.load_questions() | {RIDGE: question}
     with monkeypatch.context() as context:

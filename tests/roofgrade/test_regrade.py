@@ -8,7 +8,7 @@ from classroom import mark
 from homework import make_course, outputs, scores
 from nbgrader.api import Gradebook
 
-from roofcheck.slips.question_slips import Slip, constant_formula
+from roofcheck.slips.question_slips import Slip
 from roofcheck.tables import catalogue
 from roofgrade.course import Course
 from roofgrade.regrade_export import regrade
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 def test_a_preview_changes_nothing_and_the_change_moves_who_it_says(folder, monkeypatch):
     question = catalogue.find_question("ps1.ridge")
-    printed = Slip("as printed", constant_formula(309.7e12 / 768e9), "As printed.", credit=1)
+    printed = Slip("as printed", lambda: 309.7e12 / 768e9, "As printed.", credit=1)
     sparse = replace(question, slips=[*question.slips, printed])
     known_as(monkeypatch, "ps1.ridge", sparse)
     before = scores(folder)

@@ -81,7 +81,7 @@ def folder_in(place):
 
 def seen(box):
     """Where a submission finds a word of a solution, of a question's table, or SECRET."""
-    lines = sorted((layout.ROOFCHECK / "questions").glob("ps*.py"))[0].read_text().splitlines()
+    lines = sorted((layout.ROOFCHECK / "questions").glob("ps*.toml"))[0].read_text().splitlines()
     secrets = [SECRET, max(lines, key=len), *sorted(solution_lines(), key=len)[-3:]]
     halves = [(word[:9], word[9:]) for word in secrets]
     walk = WALK.format(halves=halves, names=NAMES, binaries=BINARIES)
