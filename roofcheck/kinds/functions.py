@@ -66,12 +66,13 @@ class Function(Question):
     seed: str = "public"
     exact = False
     expanded = False
+    case_count = CASES
 
     @functools.cached_property
     def cases(self) -> tuple[tuple, ...]:
         """The arguments of each call."""
         rng = random.Random(f"{self.seed}")
-        return tuple(self.case(rng, number) for number in range(CASES))
+        return tuple(self.case(rng, number) for number in range(self.case_count))
 
     @functools.cached_property
     def known_slips(self) -> dict[str, QuestionSlips]:
@@ -159,10 +160,10 @@ class Function(Question):
             )
         ]
         # A function without an ``else`` returns None only in the cases of that branch.
-        if first.slips and len(good) == len(results) >= CASES // 4:
+        if first.slips and len(good) == len(results) >= len(self.cases) // 4:
             message = sentence("function.elsewhere", message=first.message)
             return Verdict(HALF_CREDIT, message, slips=("one branch",))
-        if len(troubles) == CASES and first.slips == ("no return",):
+        if len(troubles) == len(self.cases) and first.slips == ("no return",):
             return replace(first, state="missing")
         return first
 

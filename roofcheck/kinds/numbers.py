@@ -254,7 +254,10 @@ class Several(Question):
             return unreadable_verdict(error)
         if all(map(is_missing, ordered)):
             return missing_verdict(...)
-        answers = dict(zip(self.parts, ordered, strict=True))
+        return self._judge_parts(dict(zip(self.parts, ordered, strict=True)))
+
+    def _judge_parts(self, answers):
+        """Return the Verdict on answers by part."""
         verdicts = {name: part.judge(answers[name]) for name, part in self.parts.items()}
         right = [self.parts[name] for name, verdict in verdicts.items() if verdict.credit == 1]
         for name, part in self.parts.items():
@@ -263,7 +266,7 @@ class Several(Question):
         verdicts |= dict(self._verdicts_that_follow(verdicts, answers))
         weights = {name: part.points or 1.0 for name, part in self.parts.items()}
         credit = sum(weights[n] * v.credit for n, v in verdicts.items()) / sum(weights.values())
-        if credit < HALF_CREDIT and _is_in_another_order(self.parts.values(), ordered):
+        if credit < HALF_CREDIT and _is_in_another_order(self.parts.values(), answers.values()):
             message = self.swapped or sentence("parts.swapped", names=join_items(self.parts))
             return Verdict(HALF_CREDIT, message, slips=("order",))
         if credit == 1:

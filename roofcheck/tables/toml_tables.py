@@ -12,9 +12,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 import roofkit as rk
-from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Question, Several
+from roofcheck.kinds import (
+    Choice,
+    Forecast,
+    Formula,
+    Function,
+    Number,
+    Order,
+    Puzzle,
+    Question,
+    Report,
+    Several,
+)
 from roofcheck.kinds.question import choose_other_chips, format_figures, redraw_inputs
+from roofcheck.kinds.reports import OwnFigure, Rule
 from roofcheck.reading import units
 from roofcheck.showing import context
 from roofcheck.slips.question_slips import Slip
@@ -32,6 +46,7 @@ from roofcheck.steps.algebra import (
 from roofcheck.steps.derivation import Derivation, Step, make_step
 from roofcheck.steps.inputs import Input, Mistaken
 from roofcheck.tables.puzzle_cases import CASES
+from rooflab import published
 
 # The specs of any chip, for slips that use another chip.
 FIGURES = {
@@ -42,6 +57,7 @@ FIGURES = {
     "link": lambda chip: rk.chip(chip).interconnect.total,
     "one_link": lambda chip: float(rk.chip(chip).interconnect.bandwidth),
     "links": lambda chip: rk.chip(chip).interconnect.links,
+    "measured": lambda gpu, model, *shape: 1e-6 * _read_timings(gpu, model)[*map(int, shape)],
 }
 # The keys of each kind of input, and the keys of every input.
 INPUT_KEYS = {
@@ -64,9 +80,14 @@ COMPUTED_KEYS = ("unit", "rtol", "steps", "slips", "half", "exact")
 KEYS_BY_KIND = {
     "number": (*QUESTION_KEYS, *COMPUTED_KEYS, "usual", "figure", "beyond", "symbols"),
     "several": (*QUESTION_KEYS, "steps", "slips", "parts", "swapped"),
+    "report": (*QUESTION_KEYS, "steps", "slips", "parts", "rules"),
     "formula": (*QUESTION_KEYS, *COMPUTED_KEYS, "arguments", "cancels"),
     "function": (
         *QUESTION_KEYS, "unit", "rtol", "steps", "slips", "half", "arguments", "case", "results",
+    ),
+    "forecast": (
+        *QUESTION_KEYS, "unit", "steps", "arguments", "results", "gpu", "models", "bound", "credit",
+        "inside", "widest",
     ),
     "choice": (*QUESTION_KEYS, "right", "why_not", "also"),
     "order": (
@@ -77,8 +98,9 @@ KEYS_BY_KIND = {
         *QUESTION_KEYS, "case", "case_count", "credit", "steps", "slips", "faults", "best_schedule",
     ),
 }  # fmt: skip
-# A part of a question is a number question that names its step.
+# A part of a question is a number question that names its step, or a report's own figure.
 PART_KEYS = (*KEYS_BY_KIND["number"], "step")
+OWN_KEYS = ("asks", "input", "between", "one_of")
 RESULT = ("step", "unit", "slips")
 # The text keys of an order's item; its other keys are numbers.
 SAID = ("text", "why")
@@ -366,7 +388,7 @@ def _make_number(entry, inputs, steps=()):
     return Number(**{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words)
 
 
-def _make_several(entry, inputs):
+def _make_several(entry, inputs, make=Several):
     steps, slips = entry.pop("steps", {}), entry.pop("slips", {})
     parts = {}
     for name, part in entry.pop("parts").items():
@@ -375,7 +397,31 @@ def _make_several(entry, inputs):
         of_part = {each: _make_input(each, given) for each, given in part.pop("inputs", {}).items()}
         known = inputs | of_part
         parts[name] = _make_number(part, known, _make_steps(steps, known))
-    return Several(**entry, parts=parts)
+    return make(**entry, parts=parts)
+
+
+def _make_report(entry, inputs):
+    own, rules = {}, entry.pop("rules", {})
+    for name, part in entry["parts"].items():
+        if "input" not in part:
+            continue
+        _check_keys(part, OWN_KEYS, f"part {name!r}")
+        given = part.pop("input")
+        if given not in inputs:
+            raise TableError(f"no input {given!r}{suggest_name(given, inputs)}")
+        limits = {key: tuple(part.pop(key)) for key in ("between", "one_of") if key in part}
+        own[name] = OwnFigure(given, **limits)
+        unit = inputs[given].unit
+        part |= {"unit": unit, "steps": {"own": [given, unit, inputs[given].what]}}
+    made = _make_several(entry, inputs, functools.partial(Report, own=own))
+    steps = [step.name for part in made.parts.values() for step in part.formula.steps]
+    return replace(
+        made,
+        rules=[
+            Rule(name, _Condition(_read_known(broken, (*inputs, *steps))), *words)
+            for name, (broken, *words) in rules.items()
+        ],
+    )
 
 
 def _make_formula(entry, inputs):
@@ -420,13 +466,24 @@ class _Draw(Call):
 
 
 def _make_function(entry, inputs):
-    arguments, shared_slips = entry["arguments"], entry.pop("slips", {})
+    arguments = entry["arguments"]
     draws: dict[str, tuple[str, Node]] = {}
     for name, expression in entry.pop("case").items():
         tree = _read_known(expression, (*draws, "number"), dict.fromkeys(DRAWS, _Draw))
         draws[name] = expression, tree
     if lacking := [name for name in arguments if name not in draws]:
         raise TableError(f"the case does not draw {lacking[0]!r}{suggest_name(lacking[0], draws)}")
+    made = Function(
+        **_make_results(entry, inputs), case=functools.partial(_draw_case, draws, arguments)
+    )
+    # Draw the cases now, so that errors are found when the table is read.
+    _ = made.cases
+    return made
+
+
+def _make_results(entry, inputs):
+    """Return a function's fields: the table's own, its inputs, and its results with their slips."""
+    arguments, shared_slips = entry["arguments"], entry.pop("slips", {})
     steps = _make_steps(entry.pop("steps"), (*inputs, *arguments))
     results, slips, words = {}, {}, {}
     for name, told in entry.pop("results", {steps[-1].name: {}}).items():
@@ -435,13 +492,28 @@ def _make_function(entry, inputs):
         part["slips"] = shared_slips | told.get("slips", {})
         results[name], slips[name], own_words = _make_derivation(part, inputs, steps, arguments)
         words |= own_words
-    made = Function(
-        **entry, inputs=inputs, results=results, slips=slips, words=words,
-        case=functools.partial(_draw_case, draws, arguments),
+    return entry | {"inputs": inputs, "results": results, "slips": slips, "words": words}
+
+
+def _make_forecast(entry, inputs):
+    gpu, models, bound = (entry.pop(key) for key in ("gpu", "models", "bound"))
+    entry["credit"] = dict(entry["credit"])
+    steps = _make_steps(entry["steps"], (*inputs, *entry["arguments"]))
+    return Forecast(
+        **_make_results(entry, inputs),
+        bound=Derivation(steps, steps[-1].unit).up_to(bound, entry["unit"]),
+        timings=functools.partial(_read_timings, gpu, *models),
+        case=lambda rng, number: rng.choice(sorted(_read_timings(gpu, *models))),
     )  # fmt: skip
-    # Draw the cases now, so that errors are found when the table is read.
-    _ = made.cases
-    return made
+
+
+@functools.cache
+def _read_timings(gpu, *models):
+    """Return the published times of the models' matmuls on a GPU, in µs by shape (B, D, F)."""
+    runs = published.matmuls()
+    runs = runs[(runs["gpu"] == gpu) & np.isin(runs["model"], models)]
+    shapes = zip(*(runs[name].tolist() for name in "BDF"), strict=True)
+    return dict(zip(shapes, runs["microseconds"].tolist(), strict=True))
 
 
 def _draw_case(draws, arguments, rng, number):
@@ -603,7 +675,7 @@ class _FirstTrue:
 MAKERS = {
     "number": _make_number, "several": _make_several, "formula": _make_formula,
     "choice": _make_choice, "function": _make_function, "order": _make_order,
-    "puzzle": _make_puzzle,
+    "puzzle": _make_puzzle, "report": _make_report, "forecast": _make_forecast,
 }  # fmt: skip
 
 

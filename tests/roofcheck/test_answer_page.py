@@ -67,9 +67,8 @@ def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
         assert found == [format_value(case.least, unit)]
     elif lines:
         right = np.atleast_1d(question.reference(*case))
-        assert len(found) == len(right)
-        for shown, formula, value in zip(found, question.results.values(), right, strict=True):
-            assert shown == format_value(float(value), formula.unit)
+        units = (formula.unit for formula in question.results.values())
+        assert sorted(found) == sorted(map(format_value, map(float, right), units))
 
 
 @cases(
@@ -250,7 +249,8 @@ def test_a_page_of_every_set_can_be_made(folder):
         give_up(found.id)
         html = make_answer_page(course.Course(folder), found.id)
         assert html.count('class="graded') == len(found.questions)
-        assert html.count("These are the figures as printed") == 1
+        own = any(each.id.endswith(".mine") for each in found.questions)
+        assert html.count("These are the figures as printed") == own
         assert html.count("<details") >= len(found.questions) - 1
 
 

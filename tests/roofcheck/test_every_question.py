@@ -12,7 +12,17 @@ import pytest
 import sympy
 from forms import forms
 
-from roofcheck.kinds import Choice, Formula, Function, Number, Order, Question, Several
+from roofcheck.kinds import (
+    Choice,
+    Forecast,
+    Formula,
+    Function,
+    Number,
+    Order,
+    Question,
+    Report,
+    Several,
+)
 from roofcheck.reading import units
 from roofcheck.reading.agreement import CLOSE_RTOL, EXACT_RTOL, are_equal
 from roofcheck.reading.numbers import GivenNumber, read_number
@@ -245,7 +255,8 @@ def test_the_reference_is_right_in_every_style(name, question):
 
 @of_every(Function)
 def test_a_function_with_a_slip_is_told_so(name, question):
-    for result, known in question.known_slips.items():
+    slips = {} if isinstance(question, Forecast) else question.known_slips
+    for result, known in slips.items():
         for candidate in [*known.singles, *list(known.pairs)[::3]]:
             if not all(map(math.isfinite, candidate.column)):
                 continue
@@ -302,6 +313,8 @@ def test_several_numbers_in_every_form(name, question):
         question.reference(),
     ):
         assert question.judge(answer).credit == 1
+    if isinstance(question, Report):
+        return
     if abs(right[0] / right[1] - 1) > 0.1:
         assert question.judge(right[::-1]).credit == 0.5
     wrong = [(0.37 + 0.05 * n) * value for n, value in enumerate(right[1:])]

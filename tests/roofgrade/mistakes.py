@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import schedules
 
-from roofcheck.kinds import Choice, Function, Number, Order, Puzzle, Several
+from roofcheck.kinds import Choice, Forecast, Function, Number, Order, Puzzle, Several
 from roofcheck.tables.catalogue import find_question
 from roofcheck.tables.variants import find_variant
 
@@ -37,7 +37,8 @@ def _numbers(question, seeds):
 
 def _several(question, seeds):
     columns = [
-        [slip.column[0] for slip in part.known_slips.steps] for part in question.parts.values()
+        [slip.column[0] for slip in part.known_slips.steps] or [part.reference()]
+        for part in question.parts.values()
     ]
     yield from map(_literal, _all_wrong_at_once(columns))
 
@@ -79,6 +80,11 @@ def _choices(question, seeds):
             yield _literal(option)
 
 
+def _forecasts(question, seeds):
+    for code in ("(1.0, 2.0, 3.0)", "(9e9, 1e9, 9e9)", "(2.0, 1e9, 9e9)"):
+        yield f"lambda B, D, F: {code}", lambda B, D, F, code=code: eval(code)
+
+
 def _orders(question, seeds):
     right = list(question.reference())
     orders = [sorted(question.items, key=key) for key, _ in question.wrong.values()]
@@ -106,6 +112,6 @@ def _exchanged(items, one, other):
 
 
 WRITTEN = {
-    Number: _numbers, Several: _several, Function: _functions, Choice: _choices, Order: _orders,
-    Puzzle: _puzzles,
+    Number: _numbers, Several: _several, Forecast: _forecasts, Function: _functions,
+    Choice: _choices, Order: _orders, Puzzle: _puzzles,
 }  # fmt: skip

@@ -66,16 +66,15 @@ def reveal(question_id, value):
     return TextLine()
 
 
-def progress(name, due=None):
-    return TextLine()
-
-
 def hand_in(name, unfinished=False, path=None):
     """Do nothing: the notebook has been handed in already."""
 
 
 def review(*arguments, **settings):
     return TextLine()
+
+
+board = hint = practise = progress = review
 
 
 def grades():
