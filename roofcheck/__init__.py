@@ -6,6 +6,7 @@ has the functions that students call. README.md is for question authors.
 """
 
 from roofcheck.handin.hand_in import hand_in
+from roofcheck.study.board import board
 from roofcheck.study.check import Grade, check, hint, predict, reveal
 from roofcheck.study.review import practise, review
 from roofcheck.study.set_progress import progress
@@ -13,6 +14,6 @@ from roofcheck.tables.catalogue import find_question
 from roofcheck.tables.variants import ask
 
 __all__ = [
-    "Grade", "ask", "check", "find_question", "hand_in", "hint", "practise", "predict", "progress",
-    "reveal", "review",
+    "Grade", "ask", "board", "check", "find_question", "hand_in", "hint", "practise", "predict",
+    "progress", "reveal", "review",
 ]  # fmt: skip

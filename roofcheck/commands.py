@@ -64,7 +64,7 @@ def _ask_again(questions):
     click.echo(f"{sentence('command.opening', count=len(questions))}\n")
     for number, due in enumerate(questions, start=1):
         click.echo(sentence("command.asks", number=number, count=len(questions), question=due))
-        while answer := _prompt_answer(due):
+        while answer := _prompt_answer():
             grade = answer_due(due, answer)
             click.echo(f"{grade}\n")
             if grade.verdict.state in COUNTING_STATES:
@@ -75,17 +75,8 @@ def _ask_again(questions):
         click.echo(sentence("command.later", count=later))
 
 
-def _prompt_answer(due):
-    """Read an answer: a single line or, for a function, lines until an empty one."""
-    if due.draft:
-        click.echo(sentence("command.function"))
-    lines = [_prompt_line("> ")]
-    if lines[0].strip().casefold() in QUIT_WORDS:
+def _prompt_answer():
+    answer = click.prompt("", prompt_suffix="> ", default="", show_default=False).strip()
+    if answer.casefold() in QUIT_WORDS:
         raise click.Abort
-    while due.draft and lines[-1].strip():
-        lines.append(_prompt_line(". "))
-    return "\n".join(lines).rstrip()
-
-
-def _prompt_line(sign):
-    return click.prompt("", prompt_suffix=sign, default="", show_default=False)
+    return answer

@@ -17,7 +17,9 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import roofcheck
 import roofkit as rk
+from roofgrade.sandbox.inside import stub
 from rooflab import explore, machine, plot, published
 
 ROOT = Path(__file__).parent.parent
@@ -218,3 +220,7 @@ def test_every_public_name_exists_and_has_a_docstring_with_an_example():
         assert public.__doc__, name
     examples = {name for name in rk.__all__ if ">>>" in getattr(rk, name).__doc__}
     assert set(rk.__all__) - examples <= {"chips"}
+
+
+def test_the_graders_stand_in_has_every_name_that_a_notebook_imports_from_roofcheck():
+    assert {*roofcheck.__all__} <= {*vars(stub)}

@@ -91,7 +91,7 @@ class ReviewHandler(_Handler):
         due = next_due(skipped)
         if due is None:
             return {"said": sentence("home.skipped") if skipped else str(review())}
-        return {"question": due.question_id, "html": due._repr_html_(), "draft": due.draft}
+        return {"question": due.question_id, "html": due._repr_html_()}
 
     def _judge(self, question, answer):
         grade = answer_text(question, str(answer or ""))

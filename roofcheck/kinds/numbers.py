@@ -22,7 +22,6 @@ from roofcheck.reading.agreement import (
     SAME_RTOL,
     agrees,
     explain_caret,
-    has_swapped_digits,
     rounds_to,
 )
 from roofcheck.reading.expressions import evaluate
@@ -198,10 +197,6 @@ class Number(Question):
         reference = self.reference()
         near = math.isclose(given.value, reference, rel_tol=NEAR_RTOL)
         values = [slip.column[0] for slip in self.known_slips.singles]
-        if has_swapped_digits(given, reference) and not any(
-            rounds_to(value, given, 2) for value in values
-        ):
-            return Verdict(0, sentence("number.swapped-digits"), slips=("swapped digits",))
         if diagnosis:
             vague = near and diagnosis.is_vague
             message = sentence("number.near") if vague else diagnosis.message

@@ -34,8 +34,9 @@ class Puzzle(Question):
     sentence can quote counts, as in {X:g}. ``faults`` are the slips reported if the result is
     wrong, and ``slips`` those reported if it is right.
 
-    ``least`` is a Derivation of the least bytes from the values that ``sizes`` reads from a case.
-    ``best_schedule`` describes a schedule that comes close to the least bytes.
+    ``least`` is a Derivation of the least bytes from the values that ``sizes`` reads from a case,
+    and ``par`` one of the bytes of a good schedule, by default the least. ``best_schedule``
+    describes a schedule that comes close to the least bytes.
 
     Grading splits ``judge`` in two: ``record`` runs the function in a sandbox and returns plain
     data, and ``judge_programs`` judges that data.
@@ -46,19 +47,18 @@ class Puzzle(Question):
     case_count: int = 4
     slips: Sequence[Slip] = ()
     faults: Sequence[Slip] = ()
-    least: Derivation | None = None
-    sizes: Callable[[Case], Mapping[str, float]] | None = None
+    least: Derivation
+    sizes: Callable[[Case], Mapping[str, float]]
+    par: Derivation | None = None
     best_schedule: str = ""
     seed: str = "public"
 
     def derivation(self):
-        return self.least.symbolic_lines({}, {}, expanded=False) if self.least else []
+        return self.least.symbolic_lines({}, {}, expanded=False)
 
     def example(self) -> tuple[str, list[Line]]:
         """Return the sizes of the first public case and the derivation of its least bytes."""
         case = self.case(random.Random("public"), 0)
-        if not self.least:
-            return case.text(), []
         values = self.sizes(case)
         figures = {name: format_number(value) for name, value in values.items()}
         return case.text(), self.least.lines(values, figures)
@@ -78,6 +78,14 @@ class Puzzle(Question):
         if not callable(answer):
             return Verdict(0, sentence("function.not-one", kind=describe_type(answer)))
         return self.judge_programs(self.record(answer))
+
+    def play(self, function) -> tuple[float, float, float]:
+        """Return the least bytes, par, and the bytes moved in the first case, 0 if it is wrong."""
+        case = self.cases[0]
+        least, par = (each.value(self.sizes(case)) for each in (self.least, self.par or self.least))
+        [program, *_] = replace(self, case_count=1).record(function) if function else [""]
+        run = None if isinstance(program, str) else case.replay(program)
+        return least, par, run.moved_bytes if run and not run.wrong else 0.0
 
     def record(self, function) -> list:
         """Return the function's program for each case; the last one may be the text of an error."""
@@ -107,8 +115,9 @@ class Puzzle(Question):
                 slips = [] if failed else _matching_slips(self.faults, run)
                 message = sentence("puzzle.in-case", sizes=case.text(), message=wrong)
                 return _verdict_with_slips(0, message, slips, run)
-            if worst is None or run.moved_bytes / case.least > worst[0]:
-                worst = run.moved_bytes / case.least, case, run
+            times = run.moved_bytes / self.least.value(self.sizes(case))
+            if worst is None or times > worst[0]:
+                worst = times, case, run
         if len(programs) != len(self.cases):
             return Verdict(0, sentence("puzzle.no-programs"))
         times, case, run = worst

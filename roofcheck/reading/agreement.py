@@ -14,8 +14,6 @@ EXACT_RTOL = 1e-4
 SAME_RTOL = 1e-9
 # Both 10 and 11 are 10.5 to two digits, but nearly 5% off: such an answer is asked for a third.
 COARSEST = 0.046
-# Nobody types numbers of more digits by hand.
-MOST_TYPED_DIGITS = 8
 # A ColumnSet compares a column only with those whose first values are about this close to its own.
 PLACE_WIDTH = 10 * SAME_RTOL
 
@@ -59,22 +57,6 @@ def rounds_to(target, given, at_least, within=COARSEST):
     whole = math.isclose(given.value / last, round(given.value / last), rel_tol=SAME_RTOL)
     off = abs(given.value - target)
     return whole and off <= min(0.5 * last, within * abs(target)) * (1 + SAME_RTOL)
-
-
-def has_swapped_digits(given, target):
-    """Return whether two neighbouring digits of a number, swapped, give the rounded ``target``."""
-    if not 3 <= given.digits <= MOST_TYPED_DIGITS:
-        return False
-    digits, wanted = (f"{abs(value):.{given.digits - 1}e}" for value in (given.value, target))
-    both = zip(digits, wanted, strict=False)
-    off = [place for place, (digit, other) in enumerate(both) if digit != other]
-    first, last = off[0] if off else 0, off[-1] if off else 0
-    apart = last - first - digits[first:last].count(".")
-    return (
-        len(off) == 2
-        and apart == 1
-        and (digits[first], digits[last]) == (wanted[last], wanted[first])
-    )
 
 
 def are_equal(column, other):

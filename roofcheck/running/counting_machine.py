@@ -20,7 +20,7 @@ import numpy as np
 from roofcheck.running.call_student import error_message, error_text
 from roofcheck.sentences import join_items, sentence
 from roofkit._units import format_quantity
-from roofkit.network import Fabric, Group, least_gather_bytes
+from roofkit.network import Fabric, Group
 from rooflab.scratchpad import Scratchpad
 
 MOST_OPERATIONS = 20_000
@@ -49,9 +49,8 @@ class TooLongError(BaseException):
 
 
 class Case(abc.ABC):
-    """One size of a puzzle, with the ``least`` bytes that a schedule has to move."""
+    """One size of a puzzle."""
 
-    least: float
     sentence_group: ClassVar[str]  # the key of the machine's sentences
 
     def sentence(self, key, **fields) -> str:
@@ -125,7 +124,6 @@ class ScratchpadCase(Case):
     inputs : mapping of name to values
     output : name of the output
     result : the right output, computed with NumPy
-    least : the least bytes
     """
 
     sizes: Mapping[str, int]
@@ -133,7 +131,6 @@ class ScratchpadCase(Case):
     inputs: Mapping[str, np.ndarray]
     output: str
     result: np.ndarray
-    least: float
 
     sentence_group = "scratchpad"
 
@@ -297,11 +294,6 @@ class NetworkCase(Case):
     group: Group
 
     sentence_group = "fabric"
-
-    @property
-    def least(self):
-        """The least bytes over the busiest link for pieces of one byte."""
-        return least_gather_bytes(self.group.n, self.group)
 
     def text(self):
         size = {"chips": self.group.n, "shape": self.group.shape}

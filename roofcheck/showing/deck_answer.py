@@ -14,12 +14,6 @@ from roofcheck.kinds import Choice, Formula, Function, Number, Order, Puzzle, Se
 from roofcheck.reading.units import format_value
 from roofcheck.steps.computation import apply_formula
 
-# Mistakes in published answers to exercises on rooflines and matrix multiplication, most frequent
-# first.
-SLIPS_BY_FREQUENCY = (
-    "multiply-add", "elements", "longer", "sum", "shorter", "higher", "both ways", "sparse",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class DeckAnswer:
@@ -37,8 +31,8 @@ class DeckAnswer:
 def deck_answer(question):
     """Return a DeckAnswer with the answer and a common slip of a question of any kind.
 
-    The slip is the question's ``usual`` one, else the first in its table, else the one most
-    frequent in published answers. A formula is LaTeX between $ signs.
+    The slip is the question's ``usual`` one, else the first in its table, else the first that two
+    digits tell apart. A formula is LaTeX between $ signs.
     """
     match question:
         case Number():
@@ -74,12 +68,7 @@ def deck_answer(question):
 def _find_usual_slip(steps):
     # The name of an input's slip starts with the input's name: "fma: multiply-add".
     own = [step for step in steps if ": " not in step.names[0]]
-    ranked = {name: rank for rank, name in enumerate(SLIPS_BY_FREQUENCY)}
-    return min(
-        own[:1] or steps,
-        key=lambda step: (step.min_digits > 2, ranked.get(step.names[0].partition(": ")[2], 9)),
-        default=None,
-    )
+    return min(own[:1] or steps, key=lambda step: step.min_digits > 2, default=None)
 
 
 def _format_latex(question, formula):

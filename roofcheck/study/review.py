@@ -6,11 +6,11 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
-from roofcheck.kinds import Question
+from roofcheck.kinds import Question, Verdict
 from roofcheck.reading.numbers import is_missing
 from roofcheck.sentences import sentence
 from roofcheck.showing import question_page
-from roofcheck.study import answers, typed_answers
+from roofcheck.study import answers
 from roofcheck.study.check import COUNTING_STATES, Grade, judge_in_time
 from roofcheck.tables.catalogue import find_question, load_questions
 from roofkit._messages import Message
@@ -21,6 +21,7 @@ GAPS = (1, 3, 7, 21, 60)
 MOST_A_DAY = 10
 # The maximum number of draws to get numbers that differ from the notebook's.
 TRIES = 10
+HELP_WORDS = ("help", "?", "help()")
 # The number of draws that each question has been practised with.
 _practised: Counter[str] = Counter()
 
@@ -56,11 +57,6 @@ class Due:
         """The question with this review's numbers."""
         return load_questions()[self.question_id].with_new_figures(self.seed)
 
-    @property
-    def draft(self) -> str:
-        """The first line of the function to write, or "" for other questions."""
-        return typed_answers.function_head(self.question)
-
     def __repr__(self):
         return f"{self.question_id}. {question_page.as_text(self.question, self.seed)}"
 
@@ -85,13 +81,18 @@ class NothingDue:
 
 
 def schedule():
-    """Return all questions that were missed and are not yet learned, by date."""
+    """Return all questions that were missed and are not yet learned, by date.
+
+    Functions are left out, because nobody writes one into a line of text.
+    """
     missed = {}
     for answer in answers.read_answers()[0]:
         name, day = answer.question, answer.time.date()
         before = missed.get(name)
         question, is_missed = load_questions().get(name), before or answer.credit < 1
-        if not question or question.not_reviewed or not (answer.again or is_missed):
+        if not question or question.not_reviewed or question_page.is_answered_by_code(question):
+            continue
+        if not (answer.again or is_missed):
             continue
         if answer.credit == 1 and not answer.again:
             # Correcting a missed answer in the notebook isn't a review. But if a question can't
@@ -122,21 +123,16 @@ def due_now(everything: bool = False) -> list[Due]:
 
 
 def next_due(skipped: Collection[str] = ()) -> Due | None:
-    """Return the next question that is due and not in ``skipped``, or None.
-
-    If its ``draft`` is not empty, the answer is a function, and a page adds a text box that starts
-    with the draft.
-    """
+    """Return the next question that is due and not in ``skipped``, or None."""
     return next((due for due in due_now() if due.question_id not in skipped), None)
 
 
 def answer_text(question_id: str, text: str) -> Grade | None:
     """Judge a text as the answer to a due question, save it, and return a Grade.
 
-    If the answer counts, ``verdict.state`` is right, partly or wrong. Otherwise, for example after
-    a syntax error, nothing is saved and the question stays due. Returns None if the question is no
-    longer due, for example on a page that was left open. A function runs in its own process, which
-    may take seconds.
+    If the answer counts, ``verdict.state`` is right, partly or wrong. Otherwise nothing is saved
+    and the question stays due. Returns None if the question is no longer due, for example on a page
+    that was left open.
     """
     due = next((due for due in due_now(everything=True) if due.question_id == question_id), None)
     return due and answer_due(due, text)
@@ -171,8 +167,11 @@ def answer_due(due, answer):
 
 
 def _judge(due, answer):
-    if isinstance(answer, str):
-        return typed_answers.judge_text(due.question_id, due.seed, due.question, answer)
+    text = answer.strip() if isinstance(answer, str) else None
+    if text == "":
+        return Verdict(0, sentence("typed.nothing"), "missing")
+    if text and text.casefold() in HELP_WORDS:
+        return Verdict(0, question_page.describe_answer(due.question, due.seed), "asked")
     return judge_in_time(due.question.judge, answer)
 
 

@@ -647,7 +647,10 @@ def _make_puzzle(entry, inputs):
         ]
         for key in ("slips", "faults")
     }
-    least = Derivation(steps, steps[-1].unit)
+    every = Derivation(steps, steps[-1].unit)
+    if "par" in {step.name for step in steps}:
+        entry["par"] = every.up_to("par", every.unit)
+    least = every.up_to("least", every.unit)
     entry |= conditions | {"case": draw_case, "sizes": sizes, "credit": dict(entry["credit"])}
     return Puzzle(**entry, inputs=inputs, least=least)
 

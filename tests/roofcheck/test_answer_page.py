@@ -64,7 +64,7 @@ def test_the_figures_of_a_call_come_to_what_the_check_compares_with(name):
     case = question.cases[0]
     if isinstance(question, Puzzle):
         unit = question.least.unit
-        assert found == [format_value(case.least, unit)]
+        assert found == [format_value(question.least.value(question.sizes(case)), unit)]
     elif lines:
         right = np.atleast_1d(question.reference(*case))
         units = (formula.unit for formula in question.results.values())
@@ -238,7 +238,9 @@ def test_a_model_answer_is_shown_where_the_course_has_one(folder):
     write_model_answers(folder / "course/answers.json")
     models = json.loads((folder / "course/answers.json").read_text(encoding="utf-8"))
     found = {name: len(each) for name, each in models.items()}
-    assert found == {each.id: 1 for each in here.sets}
+    assert found == {
+        each.id: sum(question.paragraph for question in each.questions) for each in here.sets
+    }
     said = plain(make_answer_page(here, "ps1"))
     assert MODEL in said
     assert "ask your teacher" not in said

@@ -277,14 +277,3 @@ def test_no_strike_interrupts_what_cleans_up_after_an_answer(monkeypatch):
         lambda: TimeLimit(3).call(lambda: struck.append(time_limit._is_in_answer(sys._getframe())))
     )
     assert struck == [False, False, False, False, True, False, False]
-
-
-def test_a_check_within_a_check_has_a_limit_of_its_own(by):
-    inner = []
-
-    def checks(x):
-        inner.append(ONE.judge(plain))
-        plain(x)
-
-    assert SAYS.match(ONE.judge(checks).message)
-    assert all(SAYS.match(verdict.message) for verdict in inner)

@@ -169,7 +169,7 @@ def test_a_miss_shows_the_derivation_of_this_draw_and_when_it_comes_back(file, o
 
 
 def test_every_kind_says_what_an_answer_may_be(file):
-    wanted = {"l01.v6e-bound": "options", "ps1.order": "items", "ps1.attainable": "arguments"}
+    wanted = {"l01.v6e-bound": "options", "ps1.order": "items"}
     missed(file, *wanted)
     assert len(due_now()) == len(wanted)
     for due in due_now():
@@ -177,22 +177,13 @@ def test_every_kind_says_what_an_answer_may_be(file):
         assert all(str(each) in repr(due) for each in answers_may_be)
 
 
-ATTAINABLE = """\
-def attainable(intensity, peak_flops, bandwidth):
-    return min(peak_flops, intensity * bandwidth)
-"""
-
-
 def test_the_command_asks_judges_and_goes_on(file):
-    missed(file, "l01.v6e-comms", "l01.v6e-bound", "ps1.attainable")
-    numbers = [str(due.question.reference()) for due in due_now()[:2]]
-    skipped, _ = typed("\n\n\n")
-    assert skipped.count("Skipped") == 3
-    assert "Still due: 3" in skipped
-    # Code that Python cannot read is no answer; an empty line ends a function.
-    answered, _ = typed("\n".join([*numbers, "def attainable(", "", ATTAINABLE, ""]))
-    assert answered.count("Right.") == 3
-    assert "Python can't read line 1" in answered
+    missed(file, "l01.v6e-comms", "l01.v6e-bound")
+    numbers = [str(due.question.reference()) for due in due_now()]
+    skipped, _ = typed("\n\n")
+    assert skipped.count("Skipped") == 2
+    assert "Still due: 2" in skipped
+    assert typed("\n".join([*numbers, ""]))[0].count("Right.") == 2
     assert due_now() == []
 
 
@@ -246,28 +237,18 @@ def test_ten_questions_are_enough_for_a_day(file, monkeypatch):
 
 
 def test_a_page_asks_and_takes_what_is_typed(file):
-    missed(file, "ps1.attainable", "l02.warmup-bound")
-    function = next_due()
-    assert function.draft == "def attainable(intensity, peak_flops, bandwidth):"
-    choice = next_due(skipped=["ps1.attainable"])
-    assert (choice.question_id, choice.draft) == ("l02.warmup-bound", "")
-    assert "compute" in choice._repr_html_()
-    assert next_due(skipped=["ps1.attainable", "l02.warmup-bound"]) is None
-    for unread in ("", function.draft, "import os; os._exit(0)"):
-        assert answer_text("ps1.attainable", unread).verdict.state in ("missing", "asked")
-    wrong = answer_text("ps1.attainable", f"print(3)\n{ATTAINABLE.replace('min', 'max')}")
+    missed(file, "ps1.attainable", "l02.ridge", "l02.warmup-bound")
+    first = next_due()
+    choice = next_due(skipped=[first.question_id])
+    assert {first.question_id, choice.question_id} == {"l02.ridge", "l02.warmup-bound"}
+    assert next_due(skipped=["l02.ridge", "l02.warmup-bound"]) is None, "a function is not asked"
+    for unread in ("", "help"):
+        assert answer_text("l02.ridge", unread).verdict.state in ("missing", "asked")
+    wrong = answer_text("l02.ridge", "1")
     assert wrong.verdict.state == "wrong"
-    assert "the roof = min(peak_flops, the slope)" in str(wrong)
+    assert "step by step" in str(wrong)
     # It comes back tomorrow: a page that was open since then cannot answer it again.
-    assert answer_text("ps1.attainable", ATTAINABLE) is None
-
-
-def test_code_that_never_ends_costs_no_page(file, monkeypatch):
-    missed(file, "ps1.attainable")
-    monkeypatch.setattr("roofcheck.study.typed_answers.SECONDS", 0.5)
-    endless = "import itertools; sum(itertools.count())"
-    assert answer_text("ps1.attainable", endless).verdict.state == "asked"
-    assert [due.question_id for due in due_now()] == ["ps1.attainable"]
+    assert answer_text("l02.ridge", "1") is None
 
 
 def test_a_mended_answer_is_not_asked_with_the_same_figures_next_morning(file):

@@ -97,12 +97,6 @@ def test_global_pooling_makes_vgg16_5_24_times_as_intense():
     assert network == cnn("VGG16")
 
 
-def test_a_network_that_pools_globally_already_stays_as_it_is():
-    for name in ("MobileNetV1", "ResNet-50"):
-        pooled = cnn(name).with_global_pooling()
-        assert (pooled.parameters, pooled.cost()) == (cnn(name).parameters, cnn(name).cost())
-
-
 @cases(
     ("layer", "read", "written", "parameters"),
     [
@@ -275,17 +269,6 @@ def test_what_cannot_be_counted_is_refused(choices, message):
         if "chip" not in choices:
             with pytest.raises(ValueError, match=message):
                 network.cost(**choices)
-
-
-def test_what_rides_along_with_pooling_is_left_out_with_it():
-    shape = (3, 8, 8)
-    assert CNN("p", [Pool(2, 2)], shape).cost(pooling=False) == rk.Cost(0, 0)
-    pooled = CNN("p", [Pool(2, 2), ReLU(), Conv(4, 1)], shape)
-    assert pooled.cost(pooling=False) == CNN("p", [Conv(4, 1)], (3, 4, 4)).cost()
-    assert pooled.cost(pooling=False).bytes < pooled.cost().bytes
-    assert CNN("p", [ReLU(), Conv(4, 1)], shape).cost(pooling=False).bytes == (
-        CNN("p", [ReLU(), Conv(4, 1)], shape).cost().bytes
-    )
 
 
 def test_what_the_chip_keeps_of_a_tensor_between_layers_moves_nowhere():

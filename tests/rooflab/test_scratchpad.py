@@ -176,32 +176,6 @@ def test_the_bound_broadcasts_and_says_what_it_cannot_take():
         least_matmul_bytes(sympy.Symbol("M", positive=True), 4, 4, capacity=8)
 
 
-def test_a_softmax_over_chunks_counts_as_the_kernel_and_is_right():
-    rows, columns, chunk = 3, 20, 6
-    values = 5 * np.random.default_rng(0).normal(size=(rows, columns))
-    pad = Scratchpad(2 * (rows * chunk + 2 * rows))
-    X, Z = pad.array(values), pad.array(shape=values.shape)
-    edges = range(0, columns, chunk)
-    with pad.full((rows, 1), -np.inf) as most, pad.zeros((rows, 1)) as total:
-        for j in edges:
-            with pad.load(X[:, j : j + chunk]) as x:
-                pad.max(x, into=most, axis=1)
-        for j in edges:
-            with pad.load(X[:, j : j + chunk]) as x:
-                pad.apply(np.subtract, x, most, into=x)
-                pad.apply(np.exp, x, into=x)
-                pad.sum(x, into=total, axis=1)
-                pad.store(x, Z[:, j : j + chunk])
-        for j in edges:
-            with pad.load(Z[:, j : j + chunk]) as z:
-                pad.apply(np.divide, z, total, into=z)
-                pad.store(z, Z[:, j : j + chunk])
-    weights = np.exp(values - values.max(axis=1, keepdims=True))
-    pad.check(Z, weights / weights.sum(axis=1, keepdims=True))
-    kernel = rk.softmax(rows, columns, reads=3, writes=2)
-    assert (pad.cost.flops, pad.cost.bytes) == (kernel.flops, kernel.bytes)
-
-
 def test_sums_and_extremes_take_the_axis_kept_or_left_out():
     pad = Scratchpad(1000)
     x = pad.load(pad.array(np.arange(6.0).reshape(2, 3) - 9))
@@ -230,21 +204,6 @@ def test_sums_and_extremes_take_the_axis_kept_or_left_out():
         pad.sum(x, into=x, axis=5)
     with pytest.raises(ValueError, match="2 × 3 along axis 1 gives 2 × 1, but into is 2 × 3"):
         pad.sum(x, into=x, axis=1)
-
-
-def test_attention_scores_take_a_transpose_and_parts_of_a_block():
-    draw = np.random.default_rng(1)
-    q, k = draw.normal(size=(4, 8)), draw.normal(size=(6, 8))
-    pad = Scratchpad(1000)
-    Q, K, S = pad.array(q), pad.array(k), pad.array(shape=(4, 6))
-    a, b, s = pad.load(Q), pad.load(K), pad.zeros((4, 6))
-    for i in range(4):
-        pad.matmul(a[i : i + 1], b.T, into=s[i : i + 1, :])
-    pad.store(s[:, 0:2], S[:, 0:2])
-    pad.store(s[:, 2:][:, ::1], S[:, 2:6])
-    pad.check(S, q @ k.T)
-    assert pad.cost.flops == 2 * 4 * 6 * 8
-    assert pad.stored == S.nbytes == 48
 
 
 @cases(("dtype", "size"), [("fp64", 8), ("fp32", 4), ("bf16", 2), ("fp8", 1), ("int4", 0.5)])

@@ -21,12 +21,9 @@ export class Review {
     else this.end(due.said);
   }
 
-  ask({ question, html, draft }) {
+  ask({ question, html }) {
     const { words } = this.the;
-    const field = draft
-      ? element("textarea", { rows: 8, spellcheck: "false" })
-      : element("input", { type: "text", autocomplete: "off" });
-    field.value = draft;
+    const field = element("input", { type: "text", autocomplete: "off" });
     const verdict = element("div", { role: "status" });
     const submit = element("button", { class: "roofline-first" }, words.answer);
     const answer = async (event) => {

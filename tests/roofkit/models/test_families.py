@@ -64,14 +64,6 @@ def test_a_config_may_name_its_window_twice():
     assert rk.llm(twice).window == 512
 
 
-def test_an_absent_rank_is_that_of_the_family_and_null_is_none():
-    config = config_of("DeepSeek-V3")
-    for key in ("q_lora_rank", "kv_lora_rank", "n_shared_experts", "first_k_dense_replace"):
-        del config[key]
-    assert rk.llm(config).parameters == PUBLISHED["DeepSeek-V3"][1]
-    assert rk.llm(config_of("DeepSeek-V3", q_lora_rank=None)).latent.q_rank == 0
-
-
 @cases(("changed", "message"), CONFIGS["fields that cannot be"])
 def test_a_field_that_cannot_be_is_named(changed, message):
     with pytest.raises(ValueError, match=message):
@@ -109,15 +101,6 @@ def test_what_the_whole_leaves_open_its_text_config_says():
             rk.llm({**text, "model_type": bad})
         with pytest.raises(ValueError, match="needs a text_config with a model_type of"):
             rk.llm({"model_type": "llava", "text_config": {**text, "model_type": bad}})
-
-
-def test_a_seeing_model_that_ties_in_two_ways_is_refused():
-    seeing = {"model_type": "mistral3", "text_config": {**LLAMA, "model_type": "mistral"}}
-    assert not rk.llm(seeing).tied
-    assert rk.llm({**seeing, "tie_word_embeddings": True}).tied
-    seeing["text_config"]["tie_word_embeddings"] = False
-    with pytest.raises(ValueError, match="tie_word_embeddings=True, but its text_config"):
-        rk.llm({**seeing, "tie_word_embeddings": True})
 
 
 def test_a_mixed_model_forgets_in_some_layers_alone():

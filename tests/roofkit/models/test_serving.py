@@ -127,13 +127,6 @@ def test_what_just_fits_fits():
     assert served.memory().reserve == 0
 
 
-def test_a_long_generation_is_added_up_some_steps_at_a_time(monkeypatch):
-    served = LLAMA.on("H100")
-    at_once = served.generate(2, 100, 50).decoding
-    monkeypatch.setattr("roofkit.models.llm.pass_counter.POINTS_AT_ONCE", 7)
-    assert served.generate(2, 100, 50).decoding == pytest.approx(at_once, rel=1e-12)
-
-
 def test_rows_say_what_layers_do():
     table = LLAMA.on("H100").decode(4, 100)
     for row, layer in zip(table.rows, table, strict=True):
@@ -202,24 +195,6 @@ def test_replicas_multiply_what_comes_out_and_nothing_else():
     assert (four.time, four.memory) == (alone.time, alone.memory)
 
 
-@cases(
-    "split",
-    [
-        Split(tensor=8, expert=8),
-        Split(tensor=8, expert=2),
-        Split(data=4, expert=4),
-        Split(tensor=2, data=2, expert=4),
-    ],
-)
-def test_the_sum_of_experts_reads_the_rows_that_experts_wrote(split):
-    between = rk.group("H100", split.chips) if split.data > 1 else None
-    served = MIXTRAL.on("H100", fused=False, links=Links(expert=between), split=split)
-    table = served.prefill(1, 4096)
-    width = served.shard.expert_width
-    rows = table["experts_down"].activations / 2 / (width + 4096)
-    assert table["experts_sum"].activations == 2 * 4096 * (rows + 4096)
-
-
 def test_exchanged_experts_are_added_to_the_stream():
     joined = rk.group("H100", 8)
     ways = {"split": Split(data=8, expert=8), "links": Links(expert=joined)}
@@ -246,24 +221,6 @@ def test_a_shared_expert_goes_with_the_router_and_takes_the_sum_along():
     assert gated["shared_scale"].bytes == 2 * d
     alone = MIXTRAL.on("H100").decode(4, 100)["experts_down"].activations
     assert alone == 4 * 2 * (2 * MIXTRAL.expert_width + 2 * MIXTRAL.hidden)
-
-
-@cases("activations", ["fp8", "bf16"])
-@cases("stream", ["bf16", "fp32", "fp64"])
-@cases("share", [1, 4, 8])
-def test_experts_read_the_stream_or_what_the_router_left_of_it(stream, share, activations):
-    chip = rk.Chip("any", dict.fromkeys(("fp8", "bf16", "fp32", "fp64"), 1e15), bandwidth=1e12)
-    joined = rk.network.switch(share, 1e11) if share > 1 else None
-    one_each = dataclasses.replace(MIXTRAL, experts_per_token=1)
-    formats = Precision(weights=activations, activations=activations, stream=stream)
-    served = one_each.on(
-        chip, precision=formats, split=Split(tensor=share, expert=share), links=Links(tensor=joined)
-    )
-    row = served.decode(4, 100)["experts_gate_up"].activations / 4
-    wide, narrow = ({"fp8": 1, "bf16": 2, "fp32": 4, "fp64": 8}[each]
-                    for each in (stream, activations))  # fmt: skip
-    read = 4096 * min(wide / share, narrow * (1 + 1 / share))
-    assert row == read + narrow / share * served.shard.expert_width
 
 
 def test_an_embedding_reads_no_row_twice_and_only_its_own():
@@ -328,34 +285,6 @@ def test_a_token_comes_once_to_each_node_and_chip_that_asks_for_it(
         served = model.on("H100", split=split, links=links)
         found = served.decode(5, 100)["dispatch"].time
         assert found == pytest.approx(5 * 2 * 4096 * wanted[place])
-
-
-def test_experts_on_a_torus_send_no_less_than_crosses_its_middle():
-    """A ring of 8: of what half the chips hold, one copy of each token that the others want."""
-    ring = rk.network.ring(8, 1e9)
-    served = MIXTRAL.on("H100", split=Split(data=8, expert=8), links=Links(expert=ring))
-    wanted = 1 - 4 / 8 * 3 / 7  # by some chip of the other half
-    crossing = 4 * 5 * 2 * 4096 * wanted
-    assert served.decode(5, 100)["dispatch"].time == pytest.approx(crossing / 2e9)
-    # Never more than if each copy went its own way.
-    alone = rk.network.all_to_all(8 * 8 * 5 * 2 * 4096 * 2 / 8, ring)
-    assert served.decode(5, 100)["dispatch"].time <= alone.seconds
-
-
-def test_a_replica_over_two_nodes_has_its_tokens_in_both():
-    """Two replicas over two nodes each: no token has to cross a card."""
-
-    def time(joined):
-        between = rk.network.Group("switch", (4,), 1e3, nodes=2, card=1.0)
-        served = MIXTRAL.on(
-            "H100", split=Split(tensor=4, data=2, expert=8),
-            links=Links(tensor=joined, expert=between),
-        )  # fmt: skip
-        return served.decode(1, 100)["dispatch"].time
-
-    across = rk.network.Group("switch", (2,), 1e3, nodes=2, card=1.0)
-    assert time(across) == pytest.approx(2 * 4096 * (2 / 8) / 1e3)
-    assert time(rk.network.switch(4, 1e3)) > 50 * time(across)
 
 
 def test_sums_in_a_switch_need_one_that_adds():
