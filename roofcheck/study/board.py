@@ -12,7 +12,7 @@ def board(name, **functions):
     ``functions`` are the answers by the puzzles' names, such as ``scale=scale`` for "ps7.scale".
     Raises ValueError for an unknown set or name.
 
-    >>> print(board("ps7", ring=lambda fabric: fabric.step()))
+    >>> print(board("ps7", ring=lambda fabric: fabric.step()).message)
     0 of 9 at par or better.
     """
     puzzles = {
