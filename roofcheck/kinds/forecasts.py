@@ -12,8 +12,11 @@ from roofcheck.sentences import sentence
 
 # Predictions this close to most of the measured times were looked up.
 LOOKED_UP_RTOL = 1e-3
-# The ranges have this share of the points; half of it is left if they are too narrow or too wide.
+# The ranges have this share of the points. None of it is left if they are twice as wide as allowed,
+# or hold a fifth of the times fewer.
 RANGE_SHARE = 0.4
+# A predicted time may be this share of its bound: a timing that rounds to whole µs can be, too.
+CLOSEST = 0.98
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +47,7 @@ class Forecast(Function):
         inputs = {name: figure.value for name, figure in self.inputs.items()}
         least = np.array([self.bound.value(inputs | case) for case in arguments])
         for key, refused in (
-            ("faster", time < 0.999 * least),
+            ("faster", time < CLOSEST * least),
             ("turned", (low <= 0) | (low > time) | (time > high)),
         ):
             if refused.any():
@@ -70,8 +73,9 @@ class Forecast(Function):
             "wide": width > self.widest,
         }
         accuracy = float(np.interp(error, [*self.credit], [*self.credit.values()]))
-        ranges = {0: 1.0, 1: 0.5, 2: 0.0}[wrong["seldom"] + wrong["wide"]]
-        credit = round((1 - RANGE_SHARE) * accuracy + RANGE_SHARE * ranges, 2)
+        ranges = np.interp(held, [self.inside - 0.2, self.inside], [0, 1])
+        ranges *= np.interp(width, [self.widest, 2 * self.widest], [1, 0])
+        credit = round(float((1 - RANGE_SHARE) * accuracy + RANGE_SHARE * ranges), 2)
         slips = tuple(name for name, is_wrong in wrong.items() if is_wrong)
         if not slips:
             return Verdict(1, found).with_sentence(self.praise)

@@ -281,7 +281,8 @@ class Several(Question):
             if verdicts[name].state != "wrong":
                 continue
             try:
-                expected = self._expected_by_others(name, values)
+                wrong = {n: v for n, v in values.items() if verdicts[n].credit < 1}
+                expected = self._expected_by_others(name, wrong)
             except (KeyError, ArithmeticError, ValueError):
                 continue
             if expected is not None and agrees([given[name]], [expected]):

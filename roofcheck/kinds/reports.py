@@ -9,10 +9,13 @@ from roofcheck.reading.number_texts import UnreadableError
 from roofcheck.reading.numbers import read_number
 from roofcheck.reading.units import format_value
 from roofcheck.sentences import join_items, sentence
+from roofcheck.slips.diagnosis import first_that_fits
 from roofcheck.steps.derivation import merge_parts
 
 # A measured variable has more digits than this; a figure typed from the screen has fewer.
 MOST_TYPED_DIGITS = 6
+# The longest message on a rule together with what is wrong in the computed parts.
+LONGEST_REPORT = 500
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,9 @@ class OwnFigure:
             raise UnreadableError(sentence("report.one-of", options=options))
         if self.between and not self.between[0] <= given.value <= self.between[1]:
             low, high = (format_value(limit, unit) for limit in self.between)
+            key = "report.between" if unit else "report.beyond"
             given = format_value(given.value, unit)
-            raise UnreadableError(sentence("report.between", given=given, low=low, high=high))
+            raise UnreadableError(sentence(key, given=given, low=low, high=high))
         return given.value
 
 
@@ -82,15 +86,16 @@ class Report(Several):
             state = next(iter(troubles.values())).state
             return Verdict(0, join_part_messages(troubles), state, slips=("own figures",))
         report = self.with_own_figures(values)
-        rule, said = report.find_broken_rule()
-        if rule and not rule.keeps:
-            return Verdict(0, said, slips=(rule.name,))
         computed = {name: part for name, part in report.parts.items() if name not in self.own}
         rest = Several(asks=self.asks, parts=computed, praise=self.praise)
         verdict = rest.judge({name: answers[name] for name in computed})
-        if rule and verdict.credit > rule.keeps:
-            return Verdict(rule.keeps, said, slips=(rule.name,), right=verdict.right)
-        return verdict
+        rule, said = report.find_broken_rule()
+        if not rule or (rule.keeps and verdict.credit <= rule.keeps):
+            return verdict
+        # Whoever computed something else than the rule's sentence says needs to know why.
+        messages = [said, verdict.message] if verdict.credit < 1 else [said]
+        message = first_that_fits([" ".join(messages), said], LONGEST_REPORT)
+        return Verdict(rule.keeps, message, slips=(rule.name,), right=verdict.right)
 
     def with_own_figures(self, values: Mapping[str, float]) -> "Report":
         """Return the report with these values in place of the table's inputs."""

@@ -7,6 +7,7 @@ line.
 import functools
 import random
 import re
+import statistics
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -393,7 +394,8 @@ def _make_several(entry, inputs, make=Several):
     parts = {}
     for name, part in entry.pop("parts").items():
         _check_keys(part, PART_KEYS, f"part {name!r}")
-        part = part | {"slips": slips | part.get("slips", {})}
+        shared = {} if "own" in part.get("steps", {}) else slips
+        part = part | {"slips": shared | part.get("slips", {})}
         of_part = {each: _make_input(each, given) for each, given in part.pop("inputs", {}).items()}
         known = inputs | of_part
         parts[name] = _make_number(part, known, _make_steps(steps, known))
@@ -512,8 +514,10 @@ def _read_timings(gpu, *models):
     """Return the published times of the models' matmuls on a GPU, in µs by shape (B, D, F)."""
     runs = published.matmuls()
     runs = runs[(runs["gpu"] == gpu) & np.isin(runs["model"], models)]
-    shapes = zip(*(runs[name].tolist() for name in "BDF"), strict=True)
-    return dict(zip(shapes, runs["microseconds"].tolist(), strict=True))
+    times: dict[tuple, list[float]] = {}
+    for *shape, time in runs[["B", "D", "F", "microseconds"]].tolist():
+        times.setdefault(tuple(shape), []).append(time)
+    return {shape: statistics.median(found) for shape, found in times.items()}
 
 
 def _draw_case(draws, arguments, rng, number):

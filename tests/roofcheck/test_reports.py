@@ -44,7 +44,7 @@ def test_nothing_is_faster_than_its_own_roof(name, measured):
 def test_a_measured_variable_a_bare_number_and_another_choice_are_refused():
     for name, part, value, says in (
         ("ps6.roof", "your peak", 208123456789.0, "another machine"),
-        ("ps6.roof", "your peak", 208, "Write the figure in quotes"),
+        ("ps6.roof", "your peak", 208, "Is the unit right?"),
         ("ps6.plan", "chips", 3, "Choose 1, 2, 4 or 8"),
     ):
         verdict = REPORTS[name].judge(REPORTS[name].reference() | {part: value})
