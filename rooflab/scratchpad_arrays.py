@@ -121,8 +121,8 @@ class Block(Handle):
 
 
 def format_shape(shape):
-    """Return a shape as text, such as 4 × 8."""
-    return " × ".join(map(str, shape)) or "one number"
+    """Return a shape as text, such as 4 × 8 or (8,)."""
+    return str(shape) if len(shape) == 1 else " × ".join(map(str, shape)) or "one number"
 
 
 def _format_ranges(key):

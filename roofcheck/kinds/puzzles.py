@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from roofcheck.kinds.question import Question, Verdict, missing_verdict
+from roofcheck.reading.agreement import SAME_RTOL
 from roofcheck.reading.numbers import describe_type, is_missing
 from roofcheck.reading.units import format_number
 from roofcheck.running import time_limit
@@ -85,7 +86,8 @@ class Puzzle(Question):
         least, par = (each.value(self.sizes(case)) for each in (self.least, self.par or self.least))
         [program, *_] = replace(self, case_count=1).record(function) if function else [""]
         run = None if isinstance(program, str) else case.replay(program)
-        return least, par, run.moved_bytes if run and not run.wrong else 0.0
+        right = run and not run.wrong and run.moved_bytes > least * (1 - SAME_RTOL)
+        return least, par, run.moved_bytes if right else 0.0
 
     def record(self, function) -> list:
         """Return the function's program for each case; the last one may be the text of an error."""
@@ -116,6 +118,8 @@ class Puzzle(Question):
                 message = sentence("puzzle.in-case", sizes=case.text(), message=wrong)
                 return _verdict_with_slips(0, message, slips, run)
             times = run.moved_bytes / self.least.value(self.sizes(case))
+            if times < 1 - SAME_RTOL:
+                return Verdict(0, sentence("puzzle.below-least"), slips=("below",))
             if worst is None or times > worst[0]:
                 worst = times, case, run
         if len(programs) != len(self.cases):

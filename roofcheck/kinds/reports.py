@@ -1,10 +1,12 @@
 """Questions that ask for a student's own figures, and for others computed from them."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from roofcheck.kinds.numbers import Several
 from roofcheck.kinds.question import Verdict, join_part_messages, unreadable_verdict
+from roofcheck.reading.agreement import SAME_RTOL
 from roofcheck.reading.number_texts import UnreadableError
 from roofcheck.reading.numbers import read_number
 from roofcheck.reading.units import format_value
@@ -14,8 +16,7 @@ from roofcheck.steps.derivation import merge_parts
 
 # A measured variable has more digits than this; a figure typed from the screen has fewer.
 MOST_TYPED_DIGITS = 6
-# The longest message on a rule together with what is wrong in the computed parts.
-LONGEST_REPORT = 500
+LONGEST_REPORT = 500  # of a message on a rule and on the computed parts
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class OwnFigure:
     input: str
     between: tuple[float, float] = ()
     one_of: Sequence[float] = ()
+    whole: bool = False
 
     def read(self, answer, unit) -> float:
         """Return the figure. Raises UnreadableError, also if it was computed instead of typed.
@@ -37,7 +39,10 @@ class OwnFigure:
         if self.one_of and given.value not in self.one_of:
             options = join_items([f"{option:g}" for option in self.one_of], "or")
             raise UnreadableError(sentence("report.one-of", options=options))
-        if self.between and not self.between[0] <= given.value <= self.between[1]:
+        if self.whole and given.value % 1:
+            raise UnreadableError(sentence("report.whole"))
+        low, high = self.between or (-math.inf, math.inf)
+        if not low * (1 - SAME_RTOL) <= given.value <= high * (1 + SAME_RTOL):
             low, high = (format_value(limit, unit) for limit in self.between)
             key = "report.between" if unit else "report.beyond"
             given = format_value(given.value, unit)
@@ -90,12 +95,13 @@ class Report(Several):
         rest = Several(asks=self.asks, parts=computed, praise=self.praise)
         verdict = rest.judge({name: answers[name] for name in computed})
         rule, said = report.find_broken_rule()
-        if not rule or (rule.keeps and verdict.credit <= rule.keeps):
+        if not rule:
             return verdict
         # Whoever computed something else than the rule's sentence says needs to know why.
         messages = [said, verdict.message] if verdict.credit < 1 else [said]
         message = first_that_fits([" ".join(messages), said], LONGEST_REPORT)
-        return Verdict(rule.keeps, message, slips=(rule.name,), right=verdict.right)
+        credit = rule.keeps * verdict.credit
+        return Verdict(credit, message, slips=(rule.name,), right=verdict.right)
 
     def with_own_figures(self, values: Mapping[str, float]) -> "Report":
         """Return the report with these values in place of the table's inputs."""

@@ -14,6 +14,8 @@ PYTHON_TERMS = {
     r"(\w+\.)*<locals>\.": "",
     "<lambda>": "lambda",
     "builtin_function_or_method": "function",
+    r"\bRecordingPad\.": "pad.",
+    r"\bRecordingFabric\.": "fabric.",
     r"^\(\d+, '(.*)'\)$": r"\1",
 }
 
@@ -44,7 +46,7 @@ def argument_names(function, count):
     return [sentence("function.argument", number=number + 1) for number in range(count)]
 
 
-def error_message(error):
+def error_message(error, longest=LONGEST_QUOTE):
     """Return an error's text as one short line.
 
     >>> error_message(OverflowError(34, "Numerical result out of range"))
@@ -52,18 +54,20 @@ def error_message(error):
     """
     # The ``__str__`` of a student's own exception class may itself fail.
     try:
-        text = " ".join(f"{error}"[: 10 * LONGEST_QUOTE].split())
+        text = " ".join(f"{error}"[: 10 * longest].split())
     except Exception:
         return "…"
     for pattern, words in PYTHON_TERMS.items():
         text = re.sub(pattern, words, text)
-    return text.rstrip(".") if len(text) <= LONGEST_QUOTE else f"{text[:LONGEST_QUOTE]} …"
+    return text.rstrip(".") if len(text) <= longest else f"{text[:longest]} …"
 
 
-def error_text(error):
+def error_text(error, longest=LONGEST_QUOTE):
     """Return an error's type and text.
 
     >>> error_text(ValueError("no"))
     'ValueError: no'
     """
-    return ": ".join(filter(None, [type(error).__name__[:LONGEST_QUOTE], error_message(error)]))
+    return ": ".join(
+        filter(None, [type(error).__name__[:LONGEST_QUOTE], error_message(error, longest)])
+    )

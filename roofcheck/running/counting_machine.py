@@ -24,6 +24,7 @@ from roofkit.network import Fabric, Group
 from rooflab.scratchpad import Scratchpad
 
 MOST_OPERATIONS = 20_000
+LONGEST_ERROR = 300  # of a machine's error, which lists the blocks in fast memory
 # The maximum depth of nested parts, and the maximum number of axes of an array.
 DEEPEST_PART = 8
 # A function that queries a fabric's contents more often than this is stopped as endless.
@@ -93,7 +94,7 @@ class Case(abc.ABC):
         except TooLongError:
             return self.sentence("too-long", most=MOST_OPERATIONS)
         except (Exception, SystemExit) as error:
-            return sentence("puzzle.raised", error=error_text(error))
+            return sentence("puzzle.raised", error=error_text(error, LONGEST_ERROR))
 
     def replay(self, program) -> Count:
         """Return the Count of a program; its error is set if the data is not a valid program."""

@@ -1,8 +1,7 @@
 """Slips that are so numerous that a rounded answer would match one by chance.
 
-They use another chip's spec, a product instead of a quotient, or a capacity instead of a bandwidth,
-omit parentheses, or give an input as the answer. They are reported only for an answer that matches
-exactly.
+They use another chip's spec or a product instead of a quotient, omit parentheses, or give an input
+as the answer. They are reported only for an answer that matches exactly.
 """
 
 from collections.abc import Iterator, Sequence
@@ -42,15 +41,12 @@ def list_rare_slips(computation: Computation, steps: Sequence[SlipValue]) -> lis
 
 
 def _inverted_rate_slips(computation) -> Iterator[SlipValue]:
-    """Yield slips with inverted rates, or with values rarely mistaken for an input."""
+    """Yield slips with inverted rates."""
     for name, figure in computation.figure_inputs():
         if figure.unit.endswith("/s"):
             says = Sentence("slip.across", what=figure.what)
             column = computation.compute({name: 1 / figure.value})
             yield SlipValue((f"{name}: multiplied",), column, says)
-        for other in figure.rarely_mistaken_for:
-            column = computation.compute({name: other.value})
-            yield SlipValue((f"{name}: {other.name}",), column, other.says)
 
 
 def _other_chip_slips(computation) -> Iterator[SlipValue]:

@@ -43,8 +43,6 @@ class Input:
         Its name in a hint, such as "the memory bandwidth of the TPU v6e".
     unit, source : str
     mistaken_for : tuple of Mistaken
-    rarely_mistaken_for : tuple of Mistaken
-        Reported only for an answer that matches exactly.
     source_of_two : str or Sentence
         The source of a factor of 2 in it, such as "the multiply-add".
     chips : tuple of str
@@ -60,7 +58,6 @@ class Input:
     unit: str = ""
     source: str = ""
     mistaken_for: tuple[Mistaken, ...] = ()
-    rarely_mistaken_for: tuple[Mistaken, ...] = ()
     source_of_two: str | Sentence = ""
     chips: tuple[str, ...] = ()
     fits_chip: Callable | None = field(default=None, repr=False)
@@ -134,20 +131,12 @@ def bandwidth(chip, *, others=(), link=True):
     mistakes = _mistaken_chips(chip, others, "bandwidth.other-chip", lambda c: c.bandwidth)
     if link and spec.interconnect:
         mistakes.append(Mistaken("link", spec.interconnect.total, Sentence("bandwidth.link")))
-    says = Sentence("bandwidth.tebi")
-    rarely = [
-        Mistaken("tebi", value * 2**40 / 1e12, says),
-        Mistaken("tebi, backwards", value * 1e12 / 2**40, says),
-    ]
-    if spec.capacity:
-        rarely.append(Mistaken("capacity", float(spec.capacity), Sentence("bandwidth.capacity")))
     return Input(
         value,
         Sentence("bandwidth.what", chip=chip),
         "byte/s",
         spec.bandwidth.source,
         (*mistakes, *_mistaken_rates(value)),
-        rarely_mistaken_for=tuple(rarely),
         chips=(chip, *others),
         fits_chip=lambda c: (
             c.bandwidth is not None and c.bandwidth.confirmed and bool(c.interconnect or not link)
@@ -234,7 +223,6 @@ def itemsize(dtype="bf16", what="a number"):
         "bytes",
         "the format's definition",
         tuple(mistakes),
-        rarely_mistaken_for=(Mistaken("fp64", 8, Sentence("itemsize.fp64", **words)),),
         source_of_two=Sentence("itemsize.two", **words) if size == 2 else "",
     )
 

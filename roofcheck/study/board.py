@@ -20,6 +20,8 @@ def board(name, **functions):
         for key, question in questions_of_set(name).items()
         if isinstance(question, Puzzle)
     }
+    if not puzzles:
+        raise ValueError(sentence("board.none", set=name))
     if unknown := set(functions) - set(puzzles):
         known = join_items(puzzles, "comma")
         raise ValueError(sentence("board.unknown", name=min(unknown), set=name, known=known))

@@ -16,18 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import roofkit as rk
-from roofcheck.kinds import (
-    Choice,
-    Forecast,
-    Formula,
-    Function,
-    Number,
-    Order,
-    Puzzle,
-    Question,
-    Report,
-    Several,
-)
+from roofcheck import kinds
 from roofcheck.kinds.question import choose_other_chips, format_figures, redraw_inputs
 from roofcheck.kinds.reports import OwnFigure, Rule
 from roofcheck.reading import units
@@ -101,7 +90,7 @@ KEYS_BY_KIND = {
 }  # fmt: skip
 # A part of a question is a number question that names its step, or a report's own figure.
 PART_KEYS = (*KEYS_BY_KIND["number"], "step")
-OWN_KEYS = ("asks", "input", "between", "one_of")
+OWN_KEYS = ("asks", "input", "between", "one_of", "whole")
 RESULT = ("step", "unit", "slips")
 # The text keys of an order's item; its other keys are numbers.
 SAID = ("text", "why")
@@ -117,8 +106,8 @@ class TableError(ValueError):
 
 
 def read_table(
-    path: Path, words: Path | None = None, known: Mapping[str, Question] = {}
-) -> dict[str, Question]:
+    path: Path, words: Path | None = None, known: Mapping[str, kinds.Question] = {}
+) -> dict[str, kinds.Question]:
     """Return a file's questions by id; ``words`` is the file with their translation.
 
     Raises TableError, as ``read_questions`` does.
@@ -129,8 +118,11 @@ def read_table(
 
 
 def read_questions(
-    text: str, where: Path | str = "table", words: Mapping = {}, known: Mapping[str, Question] = {}
-) -> dict[str, Question]:
+    text: str,
+    where: Path | str = "table",
+    words: Mapping = {},
+    known: Mapping[str, kinds.Question] = {},
+) -> dict[str, kinds.Question]:
     """Return a table's questions by id.
 
     ``where`` is the table's name in errors, and ``words`` is its translation. An entry can be
@@ -386,10 +378,12 @@ def _make_number(entry, inputs, steps=()):
         entry["beyond"] = _ConditionalSentence(_read_known(expression, (*inputs, "answer")), says)
     for name in entry.get("symbols", {}).values():
         _read_known(name, inputs)
-    return Number(**{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words)
+    return kinds.Number(
+        **{"asks": ""} | entry, inputs=inputs, formula=derivation, slips=own, words=words
+    )
 
 
-def _make_several(entry, inputs, make=Several):
+def _make_several(entry, inputs, make=kinds.Several):
     steps, slips = entry.pop("steps", {}), entry.pop("slips", {})
     parts = {}
     for name, part in entry.pop("parts").items():
@@ -411,11 +405,11 @@ def _make_report(entry, inputs):
         given = part.pop("input")
         if given not in inputs:
             raise TableError(f"no input {given!r}{suggest_name(given, inputs)}")
-        limits = {key: tuple(part.pop(key)) for key in ("between", "one_of") if key in part}
+        limits = {key: part.pop(key) for key in ("between", "one_of", "whole") if key in part}
         own[name] = OwnFigure(given, **limits)
         unit = inputs[given].unit
         part |= {"unit": unit, "steps": {"own": [given, unit, inputs[given].what]}}
-    made = _make_several(entry, inputs, functools.partial(Report, own=own))
+    made = _make_several(entry, inputs, functools.partial(kinds.Report, own=own))
     steps = [step.name for part in made.parts.values() for step in part.formula.steps]
     return replace(
         made,
@@ -431,7 +425,7 @@ def _make_formula(entry, inputs):
     free = (*symbols, *entry.get("cancels", ()))
     derivation, own, words = _make_derivation(entry, inputs, symbols=free)
     name = derivation.steps[-1].name
-    return Formula(
+    return kinds.Formula(
         **entry, inputs=inputs, arguments=tuple(symbols), results={name: derivation},
         slips={name: own}, words=words,
         case=functools.partial(_choose_case, tuple(symbols.values())),
@@ -475,7 +469,7 @@ def _make_function(entry, inputs):
         draws[name] = expression, tree
     if lacking := [name for name in arguments if name not in draws]:
         raise TableError(f"the case does not draw {lacking[0]!r}{suggest_name(lacking[0], draws)}")
-    made = Function(
+    made = kinds.Function(
         **_make_results(entry, inputs), case=functools.partial(_draw_case, draws, arguments)
     )
     # Draw the cases now, so that errors are found when the table is read.
@@ -501,7 +495,7 @@ def _make_forecast(entry, inputs):
     gpu, models, bound = (entry.pop(key) for key in ("gpu", "models", "bound"))
     entry["credit"] = dict(entry["credit"])
     steps = _make_steps(entry["steps"], (*inputs, *entry["arguments"]))
-    return Forecast(
+    return kinds.Forecast(
         **_make_results(entry, inputs),
         bound=Derivation(steps, steps[-1].unit).up_to(bound, entry["unit"]),
         timings=functools.partial(_read_timings, gpu, *models),
@@ -584,9 +578,9 @@ def _make_order(entry, inputs):
             raise TableError(f"'right' must contain each of {', '.join(told)} once")
         shown = {name: shows.format_map(of) for name, of in told.items()}
         by = {"inputs": inputs, "items": [*told], "key": right.index, "shows": shown.get}
-        return Order(**entry | by)
+        return kinds.Order(**entry | by)
     items = [_make_order_item(name, of, each, inputs, steps, slips) for name, of in told.items()]
-    return Order(**entry, **_ordered_by_steps(items, inputs, shows))
+    return kinds.Order(**entry, **_ordered_by_steps(items, inputs, shows))
 
 
 def _make_order_item(name, of, each, inputs, steps, slips):
@@ -656,15 +650,15 @@ def _make_puzzle(entry, inputs):
         entry["par"] = every.up_to("par", every.unit)
     least = every.up_to("least", every.unit)
     entry |= conditions | {"case": draw_case, "sizes": sizes, "credit": dict(entry["credit"])}
-    return Puzzle(**entry, inputs=inputs, least=least)
+    return kinds.Puzzle(**entry, inputs=inputs, least=least)
 
 
 def _make_choice(entry, inputs):
     right = entry.pop("right")
     if isinstance(right, str):
-        return Choice(**entry, inputs=inputs, formula=lambda: right)
+        return kinds.Choice(**entry, inputs=inputs, formula=lambda: right)
     conditions = {option: _Condition(_read_known(text, inputs)) for option, text in right.items()}
-    return Choice(**entry, inputs=inputs, formula=_FirstTrue(conditions))
+    return kinds.Choice(**entry, inputs=inputs, formula=_FirstTrue(conditions))
 
 
 class _FirstTrue:

@@ -68,6 +68,8 @@ def test_the_model_solutions_play_to_par_and_the_board_counts_them():
             )
             par = (question.par or question.least).value(question.sizes(case))
             assert case.replay(program).moved_bytes == par, name
+    unlikely = replace(PUZZLES["ps7.ring"], sizes=lambda case: {"n": 99, "links": 2})
+    assert unlikely.judge(SOLVED["ring"]).slips == ("below",), "nobody beats the bound"
     shown = board("ps7", **SOLVED)
     assert shown.message == f"{len(GOLF)} of {len(GOLF)} at par or better."
     assert repr(board("ps7", ring=endless, even=print)).startswith("0 of")
