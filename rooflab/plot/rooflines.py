@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.lines import Line2D
 
-from roofkit._inputs import pick_16_bit
+from roofkit._inputs import check_number, pick_16_bit
 from roofkit._units import engineering, find_prefix
 from roofkit.hardware import Chip
 from roofkit.roofline import Cost, Estimate, Roofline
@@ -19,8 +19,8 @@ from rooflab.plot.wording import join_parts, say, word_bound, word_for
 HATCHES = ("", "//", "\\\\", "..")
 
 
-def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
-    """Draw one or more rooflines, with kernels as labelled points on them.
+def roofline(roofs, kernels=None, *, measured=None, ax=None, xlim=None, ylim=None):
+    """Draw one or more rooflines, with kernels as labelled points on them and below them.
 
     Under a single roof, the memory-bound (or link-bound) and compute-bound regions are shaded.
 
@@ -32,6 +32,8 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
         Each appears on every roof, as a circle where it is compute-bound and a triangle where it is
         memory-bound or link-bound. Its label names the bound if all roofs agree; otherwise the
         legend explains circles and triangles.
+    measured : mapping of label to a pair (Cost, seconds), optional
+        Each is a ring at the FLOP/s that it reached.
     ax : matplotlib Axes, optional
         Where to draw; by default, a new figure.
     xlim, ylim : pairs, optional
@@ -49,17 +51,22 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     if not isinstance(kernels, Mapping | None):
         raise ValueError(f"kernels must map labels to Costs or intensities, got {kernels!r}")
     points = {label: _check_intensity(kernel, label) for label, kernel in (kernels or {}).items()}
+    rings = {
+        label: (_check_intensity(cost, label), cost.flops / check_number(seconds, "seconds"))
+        for label, (cost, seconds) in (measured or {}).items()
+    }
+    everything = points | {label: intensity for label, (intensity, _) in rings.items()}
     ridges = [roof.ridge for roof in roofs.values()]
     if xlim is None:
-        xlim = common.intensity_limits(ridges, points.values())
+        xlim = common.intensity_limits(ridges, everything.values())
     xlim = common.check_limits(xlim, "xlim")
-    for label, intensity in points.items():
+    for label, intensity in everything.items():
         if not xlim[0] <= intensity <= xlim[1]:
             raise ValueError(
                 f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={xlim}; widen it"
             )
     if ylim is None:
-        ylim = _height_limits(roofs.values(), xlim)
+        ylim = _height_limits(roofs.values(), xlim, [speed / 2 for _, speed in rings.values()])
     ylim = common.check_limits(ylim, "ylim")
     ax = ax or new_axes(3.8)
     common.set_roofline_axes(ax, xlim, ylim)
@@ -87,8 +94,12 @@ def roofline(roofs, kernels=None, *, ax=None, xlim=None, ylim=None):
     labels.append(legend)
     kernels = [_name_kernel(name, intensity, roofs.values()) for name, intensity in points.items()]
     lines = [line.get_data() for line in ax.lines if len(line.get_xdata()) > 1]
+    dark = palette.colour("mark")
+    for label, place in rings.items():
+        ax.plot(*place, "o", ms=9, mfc="white", mec=dark, mew=2, zorder=3)
+        kernels.append((label, place, 6, dark))
     common.place_labels(ax, kernels, labels, lines)
-    ax.roofkit_description = _describe(roofs, points)
+    ax.roofkit_description = _describe(roofs, points, rings)
     return ax
 
 
@@ -153,10 +164,6 @@ def times(estimates, *, ax=None):
     ax : matplotlib Axes, optional
 
     Returns the Axes. Raises ValueError for other arguments.
-
-    >>> from roofkit import Estimate
-    >>> times({"mine": Estimate(math=1e-3, comms=2e-3)}).get_xlabel()
-    'time (ms)'
     """
     if not isinstance(estimates, Mapping) or not estimates:
         raise ValueError(f"estimates must map labels to Estimates, got {estimates!r}")
@@ -275,8 +282,8 @@ def _check_intensity(kernel, label):
     return float(value)
 
 
-def _height_limits(roofs, xlim):
-    low = min(roof.attainable(xlim[0]) for roof in roofs)
+def _height_limits(roofs, xlim, speeds):
+    low = min(*(roof.attainable(xlim[0]) for roof in roofs), math.inf, *speeds)
     # The label of the leftmost marker is below it.
     return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
 
@@ -300,8 +307,12 @@ def _find_bound(intensity, roof):
     return "compute" if intensity >= roof.ridge else roof.channel
 
 
-def _describe(roofs, points):
-    parts = []
+def _describe(roofs, points, rings):
+    parts = [
+        say("roofline.ring", name=name, intensity=common.format_3g(intensity),
+            reached=f"{engineering(speed)}FLOP/s")
+        for name, (intensity, speed) in rings.items()
+    ]  # fmt: skip
     for label, roof in roofs.items():
         parts.append(
             say(

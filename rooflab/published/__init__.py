@@ -62,11 +62,6 @@ def elementwise():
     and the median time in ``microseconds``. An op is ``add`` (the residual addition x + y),
     ``mlp_act`` (the gated activation silu(g) · u) or ``input_layernorm`` (in these models an
     RMSNorm).
-
-    >>> runs = elementwise()
-    >>> token = runs[(runs["gpu"] == "h100") & (runs["op"] == "add") & (runs["rows"] == 1)]
-    >>> float(np.median(token["microseconds"]))
-    1.0
     """
     return _read_table("elementwise")
 
@@ -77,13 +72,7 @@ def all_reduces():
     Columns: ``node``, ``gpus``, ``gpus_per_node`` (16 GPUs are two nodes of 8), ``bytes`` of the
     array, and the median time in ``microseconds``. The nodes ``a100_dgx`` and ``h100_dgx`` have an
     NVSwitch; in ``a100_pairwise_nvlink`` and ``h100_pairwise_nvlink``, NVLink connects only the
-    GPUs of a pair. The profiles do not say which network connects nodes or which bus connects
-    pairs.
-
-    >>> runs = all_reduces()
-    >>> eight = runs[(runs["node"] == "h100_dgx") & (runs["gpus"] == 8)]
-    >>> float(eight["microseconds"][eight["bytes"] == 18432][0])
-    29.0
+    GPUs of a pair. The profiles do not name the network between nodes or the bus between pairs.
     """
     return _read_table("all_reduces")
 
