@@ -324,9 +324,8 @@ def least_matmul_bytes(M, N, K, capacity, dtype="bf16"):
     memory starts empty. With S elements of fast memory, the bound is the larger of two numbers:
 
     - MK + KN + MN elements, because X and Y are loaded and Z is stored at least once.
-    - 2MNK / √S elements. Count each partial sum begun in fast memory as a load; the store of its
-      result pays for it. At most 3S elements are available during the first 3S loads and each 2S
-      loads after; n allow at most (n/3)^(3/2) multiply-adds (Loomis and Whitney 1949).
+    - 2MNK / √S elements, since n elements allow at most (n/3)^(3/2) multiply-adds (Loomis and
+      Whitney 1949), and at most 3S are there during the first 3S loads and each 2S loads after.
 
     Sizes and capacity broadcast. Raises ValueError if the capacity is less than the three elements
     of a multiply-add.

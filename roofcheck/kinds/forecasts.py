@@ -23,13 +23,13 @@ CLOSEST = 0.98
 class Forecast(Function):
     """A question that asks for a function that returns (low, time, high) for a shape.
 
-    ``timings`` returns the measured times by shape, in the question's unit; ``case`` draws a shape.
+    ``timings`` has the measured times by shape, in the question's unit; ``case`` draws a shape.
     Students fit other shapes. ``credit`` maps increasing median errors to shares of the points. At
     least ``inside`` of the times must lie in their ranges, whose mean high/low is at most
     ``widest``. A time below ``bound`` is refused. ``results`` is a model that gets all points.
     """
 
-    timings: Callable[[], Mapping[tuple, float]]
+    timings: Mapping[tuple, float]
     case_count = 300
     bound: Callable
     credit: Mapping[float, float]
@@ -54,8 +54,7 @@ class Forecast(Function):
                 texts = {n: format_value(float(v[place]), self.unit) for n, v in named.items()}
                 said = self._call_sentence(f"forecast.{key}", self.cases[place], **texts)
                 return Verdict(0, said, slips=(key,))
-        timings = self.timings()
-        measured = np.array([timings[case] for case in self.cases])
+        measured = np.array([self.timings[case] for case in self.cases])
         ratios = np.log(time / measured)
         if np.median(np.abs(ratios - np.median(ratios))) < LOOKED_UP_RTOL:
             return Verdict(0, sentence("forecast.looked-up"), slips=("looked up",))

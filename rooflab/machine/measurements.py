@@ -24,6 +24,7 @@ from rooflab.machine.bench_reader import Progress, read_events
 DEVICES = ("auto", "cpu", "cuda", "torch-cpu")
 FORMAT, VERSION = "roofkit measurements", 1
 LEAST_SIDE = 64  # of a matmul that may set a peak; smaller ones measure the call
+LEAST_FETCH = 1e7  # bytes of a matmul of one row that may set the memory's bandwidth
 METHOD = (
     "A separate process with a fixed number of threads runs every step twice, some time apart: two "
     "warm-up calls, then up to 12 samples within a time budget. A sample has enough calls to last "
@@ -38,10 +39,6 @@ class Timing:
 
     ``part`` is "overhead", "ladder", "peak" or "sweep"; ``shape`` is (B, D, F) for a matmul and
     (N,) for a vector kernel; ``samples`` are seconds per call, each the mean over ``calls`` calls.
-
-    >>> timing = Timing("peak", "matmul", "fp32", (2, 2, 2), 16, 48, 1, (3e-6, 1e-6, 2e-6))
-    >>> timing, timing.median
-    (Timing(peak, fp32 matmul 2×2×2: best 1 µs, median 2 µs of 3), 2e-06)
     """
 
     part: str
@@ -182,7 +179,7 @@ class Measurements:
     def ceilings(self):
         """The peaks, the ladder of bandwidths and the call overhead, as Ceilings.
 
-        On a CPU, the ladder ignores the copy, which is assumed to read what it writes.
+        The ladder ignores a CPU's copy, which is assumed to read what it writes.
         """
         peaks, ladders = {}, {}
         for timing in self.timings:
@@ -202,19 +199,23 @@ class Measurements:
             size: max(ladder[size] for ladder in reliable if size in ladder) for size in sizes
         }
         large = [size for size in sizes if size >= sizes[-1] / 4]
+        # NumPy adds with one core. A matmul of one row has all of them, and may fetch faster.
+        rows = [timing for timing in self.select(part="sweep") if timing.shape[0] == 1]
+        fetches = [row.bytes / row.best for row in rows if row.bytes > LEAST_FETCH]
         overheads = [timing.best for timing in self.select(part="overhead")]
         return Ceilings(
             peaks=MappingProxyType(peaks), bandwidth=MappingProxyType(bandwidth),
             ladders=MappingProxyType(ladders),
-            memory=statistics.median(bandwidth[size] for size in large) if large else None,
+            memory=max(statistics.median(bandwidth[size] for size in large), *fetches, 0)
+            if large else None,
             overhead=min(overheads, default=None),
         )  # fmt: skip
 
     def chip(self):
         """Return this machine as a Chip, with peaks from the best matmul in each dtype.
 
-        The bandwidth comes from the largest working sets of the ladder. Capacity, links and on-chip
-        memory are not measured. Raises ValueError if no large matmul was timed.
+        The bandwidth comes from the largest arrays, or from a faster matmul of one row. Capacity,
+        links and on-chip memory are not measured. Raises ValueError if no large matmul was timed.
         """
         machine, day = self.machine.name, self.date[:10]
         source = f"measured on {machine} with {self.machine.library}, {day}"
@@ -318,6 +319,8 @@ class Measurements:
             [f"bandwidth, {_format_binary(size)}", f"{engineering(speed)}B/s"]
             for size, speed in ceilings.bandwidth.items()
         ]
+        if ceilings.memory:
+            rows.append(["main memory", f"{engineering(ceilings.memory)}B/s"])
         if ceilings.overhead:
             rows.append(["one call", f"{engineering(ceilings.overhead)}s"])
         return ["ceiling", "best"], ["", ""], rows

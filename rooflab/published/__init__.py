@@ -44,9 +44,6 @@ def interpolate_fetch(size):
 
     Interpolates linearly between the matrices in ``matmuls``, of 4 to 805 MB. Broadcasts over
     arrays.
-
-    >>> round(float(interpolate_fetch(2 * 2048 * 2048)) * 1e6, 1)
-    6.0
     """
     runs = matmuls()
     runs = runs[(runs["gpu"] == "h100") & (runs["B"] == 1)]

@@ -141,7 +141,7 @@ def test_measurements_show_as_a_table(measured):
         assert part in text
         assert part in page
     assert "<table>" in page
-    assert len(text.splitlines()) == 2 + 2 + 3 + 1
+    assert len(text.splitlines()) == 2 + 2 + 3 + 2
 
 
 def test_a_disturbed_run_carries_a_warning(measured):
