@@ -39,6 +39,7 @@ PARAMS = [
     SETS[0], *(pytest.param(name, marks=pytest.mark.slow(MISTAKES)) for name in SETS[1:3]),
     *(pytest.param(name, marks=pytest.mark.weekly(MISTAKES)) for name in SETS[3:]),
 ]  # fmt: skip
+GAMES = ("ps7",)  # without a paragraph, and without wrong answers that somebody wrote down
 # How many students hand in mistakes; those that only others would make are judged at home alone.
 WRONG = 3
 
@@ -65,7 +66,8 @@ def graded(request, course):
             hand_in(course, name, f"mistake-{place}", answers)
         summary = grading_run.grade_assignment(Course(course), name, workers=1, progress=False)
     assert summary.counts[GRADED] == len(summary.rows)
-    read_paragraph(course, name, "author")
+    if name not in GAMES:
+        read_paragraph(course, name, "author")
     feedback.write_pages(Course(course), name)
     return course, name
 
@@ -185,11 +187,13 @@ def test_each_mistake_gets_the_message_and_the_points_that_it_got_at_home(graded
         told_of = {of_first_part(slips) if first else slips for slips in messages}
         assert len(set(messages.values())) >= 0.75 * len(told_of), question
         told += len(messages)
-    assert told >= 30
+    assert told >= 30 or name in GAMES
 
 
 def test_who_marks_sees_the_rubric_and_no_feedback_shows_it(graded):
     course, name = graded
+    if name in GAMES:
+        pytest.skip("nobody reads a game")
     cells = {cell.id: cell for cell in notebook(course, "solutions", name).cells}
     scheme = cells[f"{name}-paragraph-rubric"].source
     _, hidden = scheme.split("### BEGIN MARK SCHEME")

@@ -216,18 +216,6 @@ def test_an_intensity_in_symbols_tends_to_that_of_the_activations():
     assert sympy.limit(cost.intensity, n, sympy.oo) > cost.intensity.subs(n, 1000)
 
 
-def test_a_title_says_what_was_counted_and_how():
-    network = cnn("VGG16")
-    plain = network.forward("GTX 1080 Ti", on_chip=0).title
-    assert plain == "VGG16 forward, batch 1, fp32, GTX 1080 Ti, batch norm and ReLU fused"
-    said = network.forward(
-        GTX, np.array([1, 64]), "bf16", weight_dtype="int8", fma=1, fused=False, **PUBLISHED
-    ).title
-    for part in ("1 … 64", "bf16 with int8 weights", "not fused", "inputs not read",
-                 "pooling left out", "MACs"):  # fmt: skip
-        assert part in said
-
-
 def test_an_unknown_network_is_answered_with_the_nearest():
     with pytest.raises(ValueError, match="no network is named 'vgg19'; nearest: VGG16"):
         cnn("vgg19")
