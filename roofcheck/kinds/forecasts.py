@@ -10,13 +10,14 @@ from roofcheck.kinds.question import Verdict
 from roofcheck.reading.units import format_value
 from roofcheck.sentences import sentence
 
-# Half of the predictions are this close to the measured times, but for one factor: looked up.
+# If half of the predictions are this close to a multiple of the measured times, they were copied.
 LOOKED_UP_RTOL = 5e-3
-# The ranges have this share of the points. None of it is left if they are twice as wide as allowed,
-# or hold a fifth of the times fewer.
+# The share of the points for the ranges. Nothing is left of it at twice the allowed width, or if
+# they hold a fifth too few of the times.
 RANGE_SHARE = 0.4
-# A predicted time may be this share of its bound: a timing that rounds to whole µs can be, too.
-CLOSEST = 0.98
+# A predicted time may be this share of its bound, because the timings are rounded to about 1 µs.
+LEAST_SHARE_OF_BOUND = 0.98
+JUST_MISSED = 0.99  # the most credit of a function that misses a goal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,7 +48,10 @@ class Forecast(Function):
         arguments = [dict(zip(self.arguments, case, strict=True)) for case in self.cases]
         least = np.array([self.bound.value(inputs | case) for case in arguments])
         ordered = (low > 0) & (low <= time) & (time <= high) & np.isfinite(high)
-        for key, holds in (("turned", ordered), ("faster", time >= CLOSEST * least)):
+        for key, holds in (
+            ("disordered", ordered),
+            ("faster", time >= LEAST_SHARE_OF_BOUND * least),
+        ):
             if not holds.all():
                 place = holds.argmin()
                 named = {"low": low, "time": time, "high": high, "least": least}
@@ -79,4 +83,4 @@ class Forecast(Function):
             return Verdict(1, found).with_sentence(self.praise)
         limits = {"inside": self.inside, "widest": self.widest, "least_error": min(self.credit)}
         advice = (sentence(f"forecast.{slip}", **limits) for slip in slips)
-        return Verdict(min(credit, 0.99), " ".join([found, *advice]), slips=slips)
+        return Verdict(min(credit, JUST_MISSED), " ".join([found, *advice]), slips=slips)

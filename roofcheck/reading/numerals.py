@@ -5,7 +5,7 @@ import re
 from roofcheck.reading.vocabulary import VOCABULARY
 
 COUNTS = {
-    "a": 1, "one": 1, "two": 2, "twice": 2, "double": 2, "three": 3, "triple": 3, "four": 4,
+    "one": 1, "two": 2, "twice": 2, "double": 2, "three": 3, "triple": 3, "four": 4,
     "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "twelve": 12,
 }  # fmt: skip
 # The powers of ten after a number in digits.
@@ -24,7 +24,7 @@ def _pattern_of_any(words):
 
 
 COUNT = re.compile(
-    rf"\b(?:a(?= (?:{_pattern_of_any(POWERS)})\b)|{_pattern_of_any([*COUNTS][1:])})\b", re.I
+    rf"\b(?:a(?= (?:{_pattern_of_any(POWERS)})\b)|{_pattern_of_any(COUNTS)})\b", re.I
 )
 POWER = re.compile(
     rf"(?<![\w./^])(?P<digits>\d+(?:[.,]\d+)*|\.\d+)[ -]?"
@@ -53,7 +53,7 @@ def replace_numerals(text):
     text = INFINITY.sub("1e999", text)
     if re.search("[\u4e00-\u9fff]", text):
         text = _translate_chinese(text)
-    text = COUNT.sub(lambda match: f"{COUNTS[match[0].casefold()]}", text)
+    text = COUNT.sub(lambda match: f"{COUNTS.get(match[0].casefold(), 1)}", text)
     text = FRACTION.sub(_replace_fraction, POWER.sub(_replace_power, text))
     # "5 and a half" and "1 1/2".
     text = re.sub(r"\b(\d+) and (\(\d+/\d+\))", r"(\1+\2)", text)

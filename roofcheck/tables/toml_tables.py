@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 import roofkit as rk
 from roofcheck import kinds
 from roofcheck.kinds.question import choose_other_chips, format_figures, redraw_inputs
@@ -47,7 +45,7 @@ FIGURES = {
     "link": lambda chip: rk.chip(chip).interconnect.total,
     "one_link": lambda chip: float(rk.chip(chip).interconnect.bandwidth),
     "links": lambda chip: rk.chip(chip).interconnect.links,
-    "measured": lambda gpu, model, *shape: 1e-6 * _read_timings(gpu, model)[*map(int, shape)],
+    "measured": lambda gpu, model, *shape: 1e-6 * _read_timings(gpu)[model][*map(int, shape)],
 }
 # The keys of each kind of input, and the keys of every input.
 INPUT_KEYS = {
@@ -76,7 +74,7 @@ KEYS_BY_KIND = {
         *QUESTION_KEYS, "unit", "rtol", "steps", "slips", "half", "arguments", "case", "results",
     ),
     "forecast": (
-        *QUESTION_KEYS, "unit", "steps", "arguments", "results", "gpu", "models", "bound", "credit",
+        *QUESTION_KEYS, "unit", "steps", "arguments", "results", "gpu", "model", "bound", "credit",
         "inside", "widest",
     ),
     "choice": (*QUESTION_KEYS, "right", "why_not", "also"),
@@ -388,8 +386,7 @@ def _make_several(entry, inputs, make=kinds.Several):
     parts = {}
     for name, part in entry.pop("parts").items():
         _check_keys(part, PART_KEYS, f"part {name!r}")
-        shared = {} if "own" in part.get("steps", {}) else slips
-        part = part | {"slips": shared | part.get("slips", {})}
+        part = part | {"slips": slips | part.get("slips", {})}
         of_part = {each: _make_input(each, given) for each, given in part.pop("inputs", {}).items()}
         known = inputs | of_part
         parts[name] = _make_number(part, known, _make_steps(steps, known))
@@ -397,9 +394,10 @@ def _make_several(entry, inputs, make=kinds.Several):
 
 
 def _make_report(entry, inputs):
-    own, rules = {}, entry.pop("rules", {})
+    own, rules, slips = {}, entry.pop("rules", {}), entry.pop("slips", {})
     for name, part in entry["parts"].items():
         if "input" not in part:
+            part["slips"] = slips | part.get("slips", {})
             continue
         _check_keys(part, OWN_KEYS, f"part {name!r}")
         given = part.pop("input")
@@ -411,13 +409,9 @@ def _make_report(entry, inputs):
         part |= {"unit": unit, "steps": {"own": [given, unit, inputs[given].what]}}
     made = _make_several(entry, inputs, functools.partial(kinds.Report, own=own))
     steps = [step.name for part in made.parts.values() for step in part.formula.steps]
-    return replace(
-        made,
-        rules=[
-            Rule(name, _Condition(_read_known(broken, (*inputs, *steps))), *words)
-            for name, (broken, *words) in rules.items()
-        ],
-    )
+    known = (*inputs, *steps)
+    conditions = {name: _Condition(_read_known(rule[0], known)) for name, rule in rules.items()}
+    return replace(made, rules=[Rule(n, conditions[n], *rule[1:]) for n, rule in rules.items()])
 
 
 def _make_formula(entry, inputs):
@@ -492,12 +486,11 @@ def _make_results(entry, inputs):
 
 
 def _make_forecast(entry, inputs):
-    gpu, models, bound = (entry.pop(key) for key in ("gpu", "models", "bound"))
+    times, model, bound = _read_timings(entry.pop("gpu")), entry.pop("model"), entry.pop("bound")
     entry["credit"] = dict(entry["credit"])
     steps = _make_steps(entry["steps"], (*inputs, *entry["arguments"]))
-    others = sorted({*published.matmuls()["model"].tolist()} - {*models})
-    seen, timed = _read_timings(gpu, *others), _read_timings(gpu, *models)
-    timings = {shape: time for shape, time in timed.items() if shape not in seen}
+    seen = set().union(*(found for other, found in times.items() if other != model))
+    timings = {shape: time for shape, time in times[model].items() if shape not in seen}
     return kinds.Forecast(
         **_make_results(entry, inputs),
         bound=Derivation(steps, steps[-1].unit).up_to(bound, entry["unit"]),
@@ -506,14 +499,16 @@ def _make_forecast(entry, inputs):
 
 
 @functools.cache
-def _read_timings(gpu, *models):
-    """Return the published times of the models' matmuls on a GPU, in µs by shape (B, D, F)."""
-    runs = published.matmuls()
-    runs = runs[(runs["gpu"] == gpu) & np.isin(runs["model"], models)]
-    times: dict[tuple, list[float]] = {}
-    for *shape, time in runs[["B", "D", "F", "microseconds"]].tolist():
-        times.setdefault(tuple(shape), []).append(time)
-    return {shape: statistics.median(found) for shape, found in times.items()}
+def _read_timings(gpu):
+    """Return the published median times of matmuls on a GPU, in µs by model and shape (B, D, F)."""
+    runs, times = published.matmuls(), {}
+    columns = ["model", "B", "D", "F", "microseconds"]
+    for model, *shape, time in runs[runs["gpu"] == gpu][columns].tolist():
+        times.setdefault(model, {}).setdefault(tuple(shape), []).append(time)
+    return {
+        model: {shape: statistics.median(each) for shape, each in found.items()}
+        for model, found in times.items()
+    }
 
 
 def _draw_case(draws, arguments, rng, number):

@@ -33,10 +33,6 @@ def bottleneck_map(deployment, batches=BATCHES, contexts=CONTEXTS, *, ax=None):
     leads if it takes longer than weights and computing together. Beyond the dashed line, memory is
     full according to ``deployment.memory(batch, prompt=1, output=context)``. Returns the Axes.
     Raises ValueError for other arguments.
-
-    >>> import roofkit as rk
-    >>> bottleneck_map(rk.llm("Llama-2-7B").on("RTX A6000")).get_ylabel()
-    'context (tokens of each sequence)'
     """
     _check_deployment(deployment)
     batches, contexts = _check_rising(batches, "batches"), _check_rising(contexts, "contexts")

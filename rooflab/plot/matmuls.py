@@ -124,10 +124,6 @@ def matmul_batches(chip, layers, dtype="bf16", *, ax=None):
     A circle marks the critical batch of each layer that has one. The pale line is the limit for
     infinite D and F: B · bandwidth · 2 / bytes per element, up to the peak. Returns the Axes.
     Raises ValueError for other arguments.
-
-    >>> ax = matmul_batches(rk.chip("TPU v5e"), {"1k": (1024, 1024)})
-    >>> ax.get_xlabel()
-    'B (tokens)'
     """
     roof = chip.roofline(dtype) if isinstance(chip, rk.Chip) else chip
     name = getattr(chip, "name", "")

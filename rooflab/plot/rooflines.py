@@ -48,13 +48,11 @@ def roofline(roofs, kernels=None, *, measured=None, ax=None, xlim=None, ylim=Non
     'arithmetic intensity (FLOP/byte)'
     """
     roofs = _check_roofs(roofs)
-    if not isinstance(kernels, Mapping | None):
-        raise ValueError(f"kernels must map labels to Costs or intensities, got {kernels!r}")
+    for name, given in (("kernels", kernels), ("measured", measured)):
+        if not isinstance(given, Mapping | None):
+            raise ValueError(f"{name} must map labels to its points, got {given!r}")
     points = {label: _check_intensity(kernel, label) for label, kernel in (kernels or {}).items()}
-    rings = {
-        label: (_check_intensity(cost, label), cost.flops / check_number(seconds, "seconds"))
-        for label, (cost, seconds) in (measured or {}).items()
-    }
+    rings = {label: _check_measured(pair, label) for label, pair in (measured or {}).items()}
     everything = points | {label: intensity for label, (intensity, _) in rings.items()}
     ridges = [roof.ridge for roof in roofs.values()]
     if xlim is None:
@@ -66,10 +64,12 @@ def roofline(roofs, kernels=None, *, measured=None, ax=None, xlim=None, ylim=Non
                 f"kernels[{label!r}] has intensity {intensity:g}, outside xlim={xlim}; widen it"
             )
     if ylim is None:
-        ylim = _height_limits(roofs.values(), xlim, [speed / 2 for _, speed in rings.values()])
+        ylim = _height_limits(roofs.values(), xlim, [speed for _, speed in rings.values()])
     ylim = common.check_limits(ylim, "ylim")
     ax = ax or new_axes(3.8)
     common.set_roofline_axes(ax, xlim, ylim)
+    if rings:
+        ax.set_ylabel(say("axes.speed"))
     for (label, roof), colour, line in zip(roofs.items(), COLOURS, LINES, strict=False):
         # A slope that several roofs share is grey, or their dashes would mix to a third colour.
         alike = [each.ridge for each in roofs.values() if each.bandwidth == roof.bandwidth]
@@ -282,10 +282,18 @@ def _check_intensity(kernel, label):
     return float(value)
 
 
+def _check_measured(pair, label):
+    try:
+        cost, seconds = pair
+        return _check_intensity(cost, label), cost.flops / check_number(seconds, "the time")
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"measured[{label!r}] must be (Cost, seconds): {error}") from None
+
+
 def _height_limits(roofs, xlim, speeds):
-    low = min(*(roof.attainable(xlim[0]) for roof in roofs), math.inf, *speeds)
-    # The label of the leftmost marker is below it.
-    return low * 0.5, max(roof.peak_flops for roof in roofs) * 2.5
+    low = min([*(roof.attainable(xlim[0]) for roof in roofs), *speeds])
+    # The label of the lowest marker is below it.
+    return low * 0.5, max([*(roof.peak_flops for roof in roofs), *speeds]) * 2.5
 
 
 def _legend_text(label, roof):

@@ -71,7 +71,7 @@ def test_a_forecast_is_judged_by_its_error_and_its_ranges(seed):
         (lambda low, time, high: (low / 2, time, 2 * high), ("wide",)),
         (lambda low, time, high: (low, 1.4 * time, 2 * high), ("error", "wide")),
         (lambda low, time, high: (low / 9, time / 9, high), ("faster",)),
-        (lambda low, time, high: (high, time, low), ("turned",)),
+        (lambda low, time, high: (high, time, low), ("disordered",)),
     ):
         verdict = judged(change)
         assert (verdict.slips, verdict.credit < 1) == (slips, True)

@@ -238,6 +238,9 @@ def test_several_channels_have_a_bar_each():
         (rk.Roofline(sympy.Symbol("p"), 1), None, {}, "a single peak and bandwidth"),
         (V5E, [1, 2], {}, "kernels must map"),
         (V5E, None, {"xlim": (0, 1)}, "xlim must be two increasing numbers"),
+        (V5E, None, {"measured": [1]}, "measured must map labels"),
+        (V5E, None, {"measured": {"dot": 3}}, "measured['dot'] must be (Cost, seconds)"),
+        (V5E, None, {"measured": {"dot": (DOT, 0)}}, "the time must be finite and above 0"),
     ],
 )
 def test_a_plot_that_would_mislead_is_refused(roofs, kernels, limits, told):
@@ -390,6 +393,9 @@ def test_the_ridge_as_squares_lights_what_is_used():
 
 
 def test_a_measured_kernel_is_a_ring_that_never_leaves_the_figure():
-    ax = plot.roofline(rk.Roofline(1e12, 1e11), measured={"slow": (rk.Cost(1e9, 1e9), 1e3)})
+    times = {"slow": 1e3, "beyond the peak": 1e-4}
+    rings = {label: (rk.Cost(1e9, 1e9), time) for label, time in times.items()}
+    ax = plot.roofline(rk.Roofline(1e12, 1e11), measured=rings)
+    low, high = ax.get_ylim()
     said = "was measured at 1 MFLOP/s" in ax.roofkit_description
-    assert (ax.get_ylim()[0] < 1e6, said) == (True, True)
+    assert (low < 1e6, high > 1e13, said) == (True, True, True)
